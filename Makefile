@@ -1,0 +1,73 @@
+# Everything runs in its own environment, .venv, with the versions of constraints.txt.
+# Needed beforehand: make, and Python 3.11 or newer (another one: make test PYTHON=python3.12).
+
+PYTHON ?= python3
+
+BIN := .venv/bin
+READY := .venv/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all check unit unit-all docs bench papers format clean
+
+help: ## Show this list
+	@echo "tamis: the two commands to know are 'make demo' and 'make test'."
+	@echo
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | \
+	    while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+setup: $(READY) ## Make the environment (every other command does it when needed)
+
+demo: $(READY) ## Plan, sanitise and check a small release
+	@$(BIN)/python examples/demo.py
+
+test: check docs unit ## Style, types, import rules, docs, and the quick tests
+
+test-all: check docs unit-all ## The same with the slow tests too
+
+check: $(READY) ## Style, types and import rules only
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict
+	$(BIN)/lint-imports --no-logo
+
+unit: $(READY) ## The quick tests only
+	$(BIN)/pytest -m "not slow"
+
+unit-all: $(READY)
+	$(BIN)/pytest
+
+docs: $(READY) ## Build the documentation into docs/_build/html; any warning is an error
+	@rm -rf docs/api
+	$(BIN)/sphinx-build --fail-on-warning --quiet --doctree-dir docs/_build/doctrees \
+	    docs docs/_build/html
+
+bench: $(READY) ## Run the benchmarks
+	$(BIN)/python -m benchmarks.run
+
+papers: $(READY) ## Regenerate the figures and tables of the papers
+	$(BIN)/python papers/weighted/figures.py
+
+format: $(READY) ## Put the code in its standard form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove the environment and everything that was built
+	rm -rf .venv docs/_build docs/api dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests examples benchmarks papers docs -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing tamis and its tools into .venv (about a minute the first time) ..."
+	@$(PIP) hatchling editables
+	@$(PIP) --no-build-isolation --editable '.[dev,plots]'
+	@touch $@
+
+$(BIN)/python:
+	@command -v $(PYTHON) > /dev/null || { \
+	    echo "tamis needs Python 3.11 or newer, and '$(PYTHON)' was not found." \
+	         "Install Python, or name it: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "tamis needs Python 3.11 or newer, and '$(PYTHON)' is" \
+	         "$$($(PYTHON) --version 2>&1). Name a newer one:" \
+	         "make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv

@@ -1,0 +1,187 @@
+"""From the guarantee of a unit to a curve per key.
+
+A unit touches k = ``keys_per_unit`` keys and adds up to m = ``elements_per_key`` to each. Two
+families of curves are calibrated so that k keys together meet the guarantee, and the one that names
+keys at the lowest frequency is taken:
+
+* (epsilon0, delta0), composed optimally (Kairouz, Oh, Viswanath 2017, theorem 3.3);
+* approximate Gaussian (mu, delta0), composed as mu sqrt(k) (Dong, Roth, Su 2022, corollary 3.3).
+
+Calibration is in floating point; what it proposes is accepted only when the exact checker confirms
+it, and is otherwise tightened a little and proposed again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import gammaln, ndtr, ndtri
+
+from tamis.privacy import verify
+from tamis.privacy.curves import ApproximateCurve, Curve, GaussianCurve, half_frequency
+from tamis.privacy.exact import gaussian_table
+from tamis.privacy.guarantee import Guarantee
+
+Floats = npt.NDArray[np.float64]
+
+_TIGHTER = 1e-10  # left on delta0 so that rounding in the calibration cannot overspend
+_SHRINK = (0.999, 0.997, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
+_STEPS = 12  # grid steps per mu: joining the curve by straight lines then costs 0.1 % of mu
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A curve per key, and how the checker adds up ``keys_per_unit`` of them."""
+
+    curve: Curve
+    accounting: dict[str, Any] = field(hash=False)
+
+    @property
+    def half(self) -> int:
+        """The lowest frequency that is reported with probability one half or more."""
+        return half_frequency(self.curve)
+
+
+@lru_cache(maxsize=256)
+def choose(guarantee: Guarantee, sampled: bool = False) -> Composition:
+    """The curve that reports keys at the lowest frequency.
+
+    With a sampling scheme only (epsilon0, delta0) curves are available: their optimality proof
+    covers any scheme, while the Gaussian draw is for keys that are all looked at.
+    """
+    plain = approximate(guarantee)
+    if sampled or guarantee.keys_per_unit == 1:
+        return plain
+    gaussian = approximate_gaussian(guarantee)
+    return plain if gaussian is None or plain.half <= gaussian.half else gaussian
+
+
+def approximate(guarantee: Guarantee) -> Composition:
+    """(epsilon0, delta0) per key and element.
+
+    The keys compose optimally as (epsilon_m, delta_m) steps, and m elements make such a step:
+    epsilon_m = m epsilon0, delta_m = delta0 (e^epsilon_m - 1) / (e^epsilon0 - 1), which is exact
+    for the draw, since h applied m times has slope e^epsilon_m and value delta_m at 0.
+    """
+    k, m = guarantee.keys_per_unit, guarantee.elements_per_key
+    step, given = guarantee.epsilon, guarantee.delta
+    if k > 1:
+        step, given = _best_step(step, given, k)
+    epsilon0, delta0 = step, given
+    if m > 1:
+        epsilon0 = step / m * (1 - 1e-15)
+        delta0 = given * math.expm1(epsilon0) / math.expm1(step) * (1 - _TIGHTER)
+    accounting = {
+        "name": "optimal",
+        "key": {"epsilon": repr(step), "delta": repr(given)},
+        "element": {"epsilon": repr(epsilon0), "delta": repr(delta0)},
+    }
+    return Composition(ApproximateCurve(epsilon0, delta0), accounting)
+
+
+def _best_step(epsilon: float, delta: float, k: int) -> tuple[float, float]:
+    """The (epsilon0, delta0) whose k-fold composition fits and that reaches one half first."""
+
+    def given(step: float) -> float:
+        rest = (math.log1p(-delta) - math.log1p(-_excess(step, epsilon, k))) / k
+        return -math.expm1(rest)
+
+    def half(step: float) -> float:
+        d = given(step)
+        return math.log1p(0.5 * math.expm1(step) / d) / step if d > 0 else math.inf
+
+    low = epsilon / k
+    high = brentq(lambda s: _excess(s, epsilon, k) - delta / 2, low, epsilon) if (
+        _excess(epsilon, epsilon, k) > delta / 2) else epsilon
+    grid = np.geomspace(low, high, 60)
+    best = int(np.argmin([half(s) for s in grid]))
+    around = (grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)])
+    found = minimize_scalar(half, bounds=around, method="bounded", options={"xatol": 1e-12}).x
+    step = min((float(found), float(grid[best])), key=half)
+    return step, given(step) * (1 - _TIGHTER)
+
+
+def _excess(step: float, epsilon: float, k: int) -> float:
+    """delta at ``epsilon`` of k pure ``step`` randomised responses."""
+    n = np.arange(k // 2 + 1)
+    gain = (k - 2 * n) * step - epsilon
+    n, gain = n[gain > 0], gain[gain > 0]
+    log_ways = gammaln(k + 1) - gammaln(n + 1) - gammaln(k - n + 1)
+    weight = log_ways + (k - n) * step - k * np.logaddexp(0.0, step)
+    return float(np.sum(np.exp(weight) * -np.expm1(-gain)))
+
+
+def approximate_gaussian(guarantee: Guarantee) -> Composition | None:
+    """(mu, delta0) per key and element, or None if none could be certified."""
+    mu, delta0 = _best_gaussian(guarantee)
+    for factor in _SHRINK:
+        curve = GaussianCurve(mu * factor, delta0 * factor)
+        accounting = _grid(curve, guarantee)
+        rule = {"table": [hex(c) for c in gaussian_table(curve)], "stride": 1,
+                "accounting": accounting}
+        try:
+            verify.check_draw(rule, Fraction(repr(guarantee.epsilon)),
+                              Fraction(repr(guarantee.delta)), guarantee.keys_per_unit,
+                              guarantee.elements_per_key)
+        except verify.Refused:
+            continue
+        return Composition(curve, accounting)
+    return None
+
+
+def _best_gaussian(guarantee: Guarantee) -> tuple[float, float]:
+    """Share delta between the gift and the Gaussian part so that one half is reached first."""
+    shares = np.linspace(0.02, 0.98, 49)
+    options = [_gaussian(guarantee, float(share)) for share in shares]
+    mu, delta0 = np.array([o[0] for o in options]), np.array([o[1] for o in options])
+    level = np.zeros(len(shares))
+    while (level < 0.5).all():
+        level = delta0 + (1 - delta0) * ndtr(ndtri(np.minimum(1, level / (1 - delta0))) + mu)
+    return options[int(np.argmax(level))]
+
+
+def _gaussian(guarantee: Guarantee, share: float) -> tuple[float, float]:
+    k, m, epsilon = guarantee.keys_per_unit, guarantee.elements_per_key, guarantee.epsilon
+    gift = -math.expm1(math.log1p(-guarantee.delta * share) / k)
+    left = guarantee.delta * (1 - share)
+    mu = math.exp(brentq(lambda t: math.log(gaussian_delta(math.exp(t), epsilon) + 1e-300)
+                         - math.log(left), math.log(1e-9 * epsilon), math.log(100 + 10 * epsilon)))
+    mu /= m * math.sqrt(k)
+    return mu, _first_gift(mu, gift, m)
+
+
+def _first_gift(mu: float, gift: float, m: int) -> float:
+    """delta0 such that m elements are given away with probability ``gift``: h^m(0) = gift."""
+    if m == 1:
+        return gift
+
+    def excess(log_delta: float) -> float:
+        level = np.zeros(1)
+        for _ in range(m):
+            level = GaussianCurve(mu, math.exp(log_delta)).power(level)
+        return math.log(level[0]) - math.log(gift)
+
+    return math.exp(brentq(excess, math.log(gift) - math.log(m) - 60, math.log(gift)))
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """delta(epsilon) of mu-Gaussian privacy: Balle and Wang (2018), theorem 8."""
+    a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    return max(0.0, float(ndtr(a) - math.exp(epsilon) * ndtr(b)))
+
+
+def _grid(curve: GaussianCurve, guarantee: Guarantee) -> dict[str, Any]:
+    """A grid of losses on which k keys are added up."""
+    mu = curve.mu * guarantee.elements_per_key
+    together = mu * math.sqrt(guarantee.keys_per_unit)
+    step, tail = mu / _STEPS, abs(float(ndtri(guarantee.delta * 1e-4)))
+    span = math.ceil((mu * (abs(float(ndtri(curve.delta))) + 2) + mu * mu) / step) + 2
+    reach = math.ceil((together * tail + together**2 / 2 + guarantee.epsilon) / step) + span
+    return {"name": "grid", "base": repr(math.exp(step)), "span": span, "reach": reach}

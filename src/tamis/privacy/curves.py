@@ -1,0 +1,68 @@
+"""Privacy curves: h(s), the largest power of a test at level s between neighbouring frequencies.
+
+A curve is h = 1 - f for a symmetric trade-off function f. Applied d times to 0 it gives
+Pr[D < d], and token = frequency - D then has the trade-off f (docs/proofs.md, section 3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ApproximateCurve:
+    """(epsilon, delta): h(s) = min{1, e s + delta, 1 - (1 - delta - s) / e}, e = exp(epsilon)."""
+
+    epsilon: float
+    delta: float
+
+    def power(self, level: npt.ArrayLike) -> Floats:
+        s, e = np.asarray(level, dtype=np.float64), math.exp(self.epsilon)
+        return np.minimum(
+            np.minimum(1.0, e * s + self.delta), 1 - (1 - self.delta - s) / e
+        )
+
+    def describe(self) -> str:
+        return f"(epsilon, delta) = ({self.epsilon:.6g}, {self.delta:.6g}) per key"
+
+
+@dataclass(frozen=True)
+class GaussianCurve:
+    """Approximate Gaussian: h(s) = delta0 + (1 - delta0) Phi(Phi^-1(s / (1 - delta0)) + mu).
+
+    The trade-off of telling N(0, 1) from N(mu, 1), given away with probability delta0. Composing k
+    of them multiplies mu by sqrt(k). Reference: Dong, Roth, Su (2022), section 2.
+    """
+
+    mu: float
+    delta: float
+
+    def power(self, level: npt.ArrayLike) -> Floats:
+        s = np.minimum(np.asarray(level, dtype=np.float64) / (1 - self.delta), 1.0)
+        return np.asarray(self.delta + (1 - self.delta) * ndtr(ndtri(s) + self.mu))
+
+    def complement(self, rest: npt.ArrayLike) -> Floats:
+        """1 - h(1 - rest), without the cancellation near one."""
+        s = np.maximum((np.asarray(rest, dtype=np.float64) - self.delta) / (1 - self.delta), 0.0)
+        return np.asarray((1 - self.delta) * ndtr(ndtri(s) - self.mu))
+
+    def describe(self) -> str:
+        return f"Gaussian mu = {self.mu:.6g}, delta0 = {self.delta:.6g} per key"
+
+
+Curve = ApproximateCurve | GaussianCurve
+
+
+def half_frequency(curve: Curve) -> int:
+    """The lowest frequency at which a key is reported with probability one half or more."""
+    level, frequency = np.zeros(1), 0
+    while level[0] < 0.5:
+        level, frequency = curve.power(level), frequency + 1
+    return frequency

@@ -1,0 +1,53 @@
+"""Curves made into integers: the growth, the gift and the draw tables that decide a release.
+
+The integers themselves are defined in `privacy.verify`, so that the checker and the library cannot
+disagree about them. This module chooses their parameters so that the promise holds.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from tamis.privacy.curves import ApproximateCurve, GaussianCurve
+from tamis.privacy.errors import InvalidInput
+from tamis.privacy.verify import Scheme, Survival, U, exp_bounds
+
+SHIFT = 64  # growth is known to 64 binary places: far below what could be noticed
+
+
+def growth(epsilon: float) -> int:
+    """M with M / 2^64 <= exp(epsilon), as close as 64 places allow."""
+    return exp_bounds(Fraction(repr(epsilon)))[0] >> 256 - SHIFT
+
+
+def survival(curve: ApproximateCurve, scheme: dict[str, Any], away: int = -1) -> Survival:
+    """The integers of a curve under a scheme: the largest gift that rounding leaves safe.
+
+    ``away`` >= 0 says that the sample is made elsewhere, with probabilities that may differ from
+    the stated ones by that many words of 2^128; it is charged to the gift.
+    """
+    numerator, whole = growth(curve.epsilon), int(Fraction(repr(curve.delta)) * U)
+    exact = Scheme(scheme)
+    slack = Survival((numerator, SHIFT), whole, exact).slack()
+    charged = 0 if away < 0 else 2 * ((numerator >> SHIFT) + 2) * (away + 1)
+    gift = whole - slack - charged
+    if gift >> 70 <= numerator >> SHIFT:
+        raise InvalidInput(
+            f"delta per key is {curve.delta:.3g}: too small for probabilities of 128 binary "
+            "places; take a larger delta or a smaller epsilon."
+        )
+    return Survival((numerator, SHIFT), gift, exact)
+
+
+def gaussian_table(curve: GaussianCurve) -> list[int]:
+    """C[d] = Pr[D < d] 2^128 for the Gaussian curve; certified afterwards by composition."""
+    table, level = [0], 0.0
+    while level < 0.5:
+        level = float(curve.power(level))
+        table.append(int(Fraction(level) * U))
+    rest = 1 - level
+    while rest > 0:
+        rest = float(curve.complement(rest))
+        table.append(U - int(Fraction(rest) * U))
+    return table

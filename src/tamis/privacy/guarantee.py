@@ -1,0 +1,81 @@
+"""What is promised, as a value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis.privacy.errors import InvalidInput
+
+NEIGHBOURS = "add or remove one unit"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(epsilon, delta)-differential privacy for one unit, under bounds on what a unit contributes.
+
+    Guarantee: for any two data sets that differ by the presence of one unit, which touches at most
+    ``keys_per_unit`` keys and adds at most ``elements_per_key`` to the frequency of each, and for
+    any set T of outputs, Pr[M(w) in T] <= exp(epsilon) Pr[M(w') in T] + delta.
+
+    Numbers are read as they are printed, so 0.1 means one tenth.
+
+    >>> Guarantee(epsilon=1.0, delta=1e-8, keys_per_unit=4)
+    Guarantee(epsilon=1.0, delta=1e-08, keys_per_unit=4, elements_per_key=1, unit='element')
+    """
+
+    epsilon: float
+    delta: float
+    keys_per_unit: int = 1
+    elements_per_key: int = 1
+    unit: str = "element"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", check_delta(self.delta))
+        for name in ("keys_per_unit", "elements_per_key"):
+            object.__setattr__(self, name, check_bound(name, getattr(self, name)))
+
+    def describe(self) -> dict[str, str | int]:
+        """The guarantee as it stands in a certificate."""
+        return {
+            "epsilon": repr(self.epsilon),
+            "delta": repr(self.delta),
+            "keys_per_unit": self.keys_per_unit,
+            "elements_per_key": self.elements_per_key,
+            "unit": self.unit,
+            "neighbours": NEIGHBOURS,
+        }
+
+
+def check_epsilon(value: object, name: str = "epsilon") -> float:
+    number = _number(value)
+    if not 0 < number < math.inf:
+        raise InvalidInput(
+            f"{name} must be a finite number above 0, not {value!r}; 0.1 to 2 are usual."
+        )
+    return number
+
+
+def check_delta(value: object, name: str = "delta") -> float:
+    number = _number(value)
+    if not 0 < number < 1:
+        raise InvalidInput(
+            f"{name} must lie strictly between 0 and 1, not {value!r}; "
+            "take much less than one over the number of units, such as 1e-8."
+        )
+    return number
+
+
+def check_bound(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidInput(f"{name} must be a whole number of at least 1, not {value!r}.")
+    return int(value)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return math.nan
+    return float(value)

@@ -1,0 +1,451 @@
+"""Re-check a tamis certificate: one file, standard library only, no binary floating point.
+
+    python verify.py certificate.json
+
+A certificate states a *rule* that yields the integers of a mechanism, and the guarantee they meet.
+This program rebuilds the integers and re-checks the guarantee from the definition of differential
+privacy; it believes nothing that the certificate says about itself. Proofs: docs/proofs.md.
+
+U = 2^128 stands for probability one. A key of frequency i is reported with a token above x for
+T_i(x) of the U words that can be drawn, and reported at all for P_i = T_i(0) of them. The rule has
+a growth g = M / 2^k <= exp(epsilon0) and a gift D, the integer form of delta0.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from itertools import pairwise, repeat
+from math import comb
+from operator import mul, sub
+from typing import Any
+
+U = 1 << 128
+CELLS = 10_000_000  # a table of up to this many cells is checked row by row
+_PRECISE = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999)
+_F = 192  # fractional bits in composition
+
+
+class Refused(ValueError):
+    """The certificate is malformed, or its integers do not meet its guarantee."""
+
+
+def need(condition: bool, sentence: str) -> None:
+    if not condition:
+        raise Refused(sentence)
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def exp_bounds(x: Fraction, bits: int = 256) -> tuple[int, int]:
+    """Integers low <= exp(x) 2^bits <= high for rational x >= 0: Taylor series, then squaring."""
+    halvings = max(0, x.numerator.bit_length() - x.denominator.bit_length() + 8)
+    y = x / (1 << halvings)
+    low = high = down = up = 1 << bits
+    n = 0
+    while up > 1:
+        n += 1
+        down = down * y.numerator // (y.denominator * n)
+        up = ceil_div(up * y.numerator, y.denominator * n)
+        low, high = low + down, high + up
+    high += 1  # what is left out is less than the last term kept, because y < 1/2
+    for _ in range(halvings):
+        low, high = low * low >> bits, ceil_div(high * high, 1 << bits)
+    return low, high
+
+
+def first(holds: Callable[[int], bool], start: int = 1) -> int:
+    """The smallest i >= start at which a condition that stays true becomes true."""
+    low, high = start - 1, start
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+class Scheme:
+    """A sampling scheme in integers: units(i) = q_i U, rounded so that it never decreases."""
+
+    def __init__(self, rule: dict[str, Any]) -> None:
+        self.name = rule["name"]
+        need(self.name in ("everything", "pps", "ppswor", "custom"), "the scheme is unknown")
+        if self.name in ("pps", "ppswor"):
+            self.tau, self.power = Decimal(rule["tau"]), Decimal(rule["power"])
+            need(self.tau.is_finite() and self.tau > 0, "tau must be positive")
+            need(0 < self.power <= 2, "power must lie in (0, 2]")
+        if self.name == "custom":
+            self.steps = [(int(i), int(Fraction(q) * U)) for i, q in rule["steps"]]
+            need(bool(self.steps) and self.steps[0][0] == 1, "steps must start at frequency 1")
+            need(all(a[0] < b[0] and a[1] <= b[1] for a, b in pairwise(self.steps)),
+                 "q must not decrease")
+            need(self.steps[0][1] >= 0 and self.steps[-1][1] <= U, "q must lie in [0, 1]")
+
+    def units(self, i: int) -> int:
+        if i < 1 or self.name == "everything":
+            return U if i > 0 else 0
+        if self.name == "custom":
+            return next(q for start, q in reversed(self.steps) if start <= i)
+        c, p = _PRECISE, self.power  # every operation is correctly rounded, so monotone
+        grown = c.power(Decimal(i), p) if p in (1, 2) else c.exp(c.multiply(p, c.ln(Decimal(i))))
+        z = c.multiply(self.tau, grown)
+        if self.name == "pps":
+            return min(U, int(c.multiply(z, Decimal(U))))
+        return U - int(c.multiply(c.exp(-z), Decimal(U)))
+
+    def settled(self) -> int:
+        """A frequency from which on q stays the same."""
+        if self.name == "everything":
+            return 1
+        return self.steps[-1][0] if self.name == "custom" else first(lambda i: self.units(i) == U)
+
+    def suspects(self, growth: Fraction, gift: int) -> list[tuple[int, int]]:
+        """Ranges of i outside which q_i <= h(q_{i-1}) is certain (docs/proofs.md, section 6)."""
+        if self.name in ("everything", "custom"):
+            return [(i, i) for i, _ in (self.steps if self.name == "custom" else [(1, U)])]
+
+        def drops(i: int) -> bool:  # 1 - q falls by more than the growth and half the gift
+            return 2 * ((U - self.units(i - 1)) - growth * (U - self.units(i))) > gift
+
+        early = first(lambda i: Fraction(i, i - 1) ** 2 <= growth, 2)
+        if self.name == "pps":
+            last = self.settled()
+            return [(1, early), (first(lambda i: i >= last or drops(i), early), last)]
+        if self.power <= 1:
+            return [(1, max(early, first(lambda i: not drops(i))))]
+        last = first(lambda i: 2 * (U - self.units(i - 1)) <= gift)
+        steep = first(lambda i: i > last or U - self.units(i - 1) > growth * (U - self.units(i)))
+        return [(1, early), (steep, last)]
+
+
+class Survival:
+    """The integers P_i and T_i(x) that one growth, gift and scheme define."""
+
+    def __init__(self, growth: tuple[int, int], gift: int, scheme: Scheme) -> None:
+        self.M, self.k = growth
+        self.D, self.scheme = gift, scheme
+        need(self.k >= 0 and self.M > 1 << self.k, "growth must exceed one")
+        need(0 < gift < U, "the gift must lie strictly between 0 and 2^128")
+        self._below: dict[int, int] | None = None
+
+    def cap(self, p: int) -> int:
+        """h(p): the most words for which the next frequency may be reported."""
+        return min(U, self.D + (p * self.M >> self.k),
+                   U - ceil_div(U - self.D - p << self.k, self.M))
+
+    def draw(self) -> list[int]:
+        """C[d] = Pr[D < d] U when nothing is sampled away: h applied d times to 0."""
+        table = [0]
+        while table[-1] < U:
+            table.append(self.cap(table[-1]))
+        return table
+
+    def below(self) -> dict[int, int]:
+        """The frequencies with P_i < q_i: from the suspects, followed until the two meet again."""
+        if self._below is None:
+            self._below, units = {}, self.scheme.units
+            for start, last in self.scheme.suspects(Fraction(self.M, 1 << self.k), self.D):
+                i = start
+                while i <= last or i - 1 in self._below:
+                    p = self.cap(self._below.get(i - 1) or units(i - 1))
+                    if p < units(i):
+                        self._below[i] = p
+                    i += 1
+        return self._below
+
+    def reporting(self, i: int) -> int:
+        p = self.below().get(i)
+        return self.scheme.units(i) if p is None else p
+
+    def back(self, i: int, u: int) -> int:
+        """The largest s with T_i = u or less where T_{i-1} = s; -1 if there is none."""
+        M, k, D, now, before = self.M, self.k, self.D, self.reporting(i), self.reporting(i - 1)
+        return max(((u - D + 1 << k) - 1) // M if u >= D else -1,
+                   ((u - U + 1) * M - 1 >> k) + U - D,
+                   ((u - now + 1) * M - 1 >> k) + before - D)
+
+    def walk(self, i: int, u: int) -> tuple[int, int]:
+        """The token of a key of frequency i for a word u < P_i, and where the word ended up in it."""
+        while (s := self.back(i, u)) >= 0:
+            i, u = i - 1, s
+        return i, u
+
+    def fine_draw(self) -> tuple[list[int], int]:
+        """The draw in finer steps: h applied d times to every place where a slope changes."""
+        far, places = 2 * len(self.draw()) + 2, {0}
+        for s in self.kinks(far):
+            places.add(self.walk(far - 1, s)[1])
+        starts, fine = sorted(places), list[int]()
+        while not fine or fine[-1] < U:
+            fine += starts
+            starts = [self.cap(s) for s in starts]
+        return fine[: fine.index(U) + 1], len(places)
+
+    def kinks(self, i: int) -> list[int]:
+        """Where the slope of T_{i-1} -> T_i changes: from g to 1/g, and to 0."""
+        M, k, D, now, before = self.M, self.k, self.D, self.reporting(i), self.reporting(i - 1)
+        top, gap = min((U, U - D), (now, before - D), key=lambda c: c[0] * M - (c[1] << k))
+        turn = (((top - D) * M << k) - (gap << 2 * k)) // (M * M - (1 << 2 * k))
+        flat = max(gap - ((top - now) * M >> k), (now - D << k) // M)
+        return [s for s in (turn, flat) if 0 < s < before]
+
+    def pieces(self, start: int, stop: int) -> dict[int, list[int]]:
+        """Fine tokens: {k: places inside token k, largest first} that the rows up to stop need."""
+        found: dict[int, set[int]] = {}
+        for i in range(start + 1, stop + 1):
+            for s in self.kinks(i):
+                k, t = self.walk(i - 1, s)
+                found.setdefault(k, set()).add(t)
+        return {k: sorted(places - {0}, reverse=True) for k, places in found.items()}
+
+    def rows(self, start: int, pieces: dict[int, list[int]]) -> Iterator[
+            tuple[int, list[int], list[int]]]:
+        """(i, [U, P_{i-1}, T_{i-1}(x)...], [U, P_i, T_i(x)...]) for i >= start, on equal columns x.
+
+        Columns x < start - 1 are left out, and so are those that have reached P: begin early.
+        """
+        M, k, D, i = self.M, self.k, self.D, start
+        before, old = self.reporting(start - 1), [0]
+        while True:
+            now, inside = self.reporting(i), pieces.get(i, [])
+            new = [min(now, D + (s * M >> k), U + ((s + D - U << k) // M),
+                       now + ((s + D - before << k) // M)) for s in old] + inside
+            yield i, [U, before, *old, *repeat(0, len(inside))], [U, now, *new]
+            reached = next((n for n, t in enumerate(new) if t < now), len(new))
+            before, old, i = now, [*new[max(0, reached - 1):], 0], i + 1
+
+    def width(self) -> int:
+        """A bound on the tokens of a row, whatever the scheme (docs/proofs.md, section 4)."""
+        steps, t = 2, self.D
+        while t < U:
+            t, steps = t * self.M >> self.k, steps + 3
+        return steps
+
+    def slack(self) -> int:
+        """Words that rounding can move from one side of the inequality to the other (section 5)."""
+        return 8 * ((self.M >> self.k) + 2) * self.width()
+
+
+def cells(cumulative: list[int]) -> list[int]:
+    return list(map(sub, cumulative, [*cumulative[1:], 0]))
+
+
+def hockey(p: list[int], q: list[int], M: int, k: int) -> int:
+    """2^k times the sum of max(0, p - q M / 2^k): what p has beyond exp(epsilon) times q."""
+    excess = map(sub, map((1 << k).__mul__, p), map(mul, q, repeat(M)))
+    return sum(e for e in excess if e > 0)
+
+
+def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: bool) -> str:
+    """Both directions of (epsilon0, delta0) for neighbouring rows; allowed = delta0 U.
+
+    ``away`` is how far, in words, the q of a sampler elsewhere may be from the stated one.
+    """
+    width, quiet = len(law.draw()), max([law.scheme.settled(), *law.below()])
+
+    def check_pair(i: int, old: list[int], new: list[int]) -> None:
+        p, q = cells(new), cells(old)
+        spent = 0 if away < 0 else (M + (1 << k)) * (away + len(p) + 1)
+        for one, other in ((p, q), (q, p)):
+            need(hockey(one, other, M, k) + spent <= allowed << k,
+                 f"frequencies {i - 1} and {i} can be told apart too well")
+
+    rows, last = (quiet + width) * width * (3 if fine else 1), [0]
+    if rows <= CELLS:
+        for i, old, new in law.rows(1, law.pieces(0, quiet + 2 * width) if fine else {}):
+            check_pair(i, old, new)
+            if i > quiet + 1 and new == last:
+                return f"all rows up to frequency {i} checked; every later one is a shift of it"
+            need(i <= quiet + 2 * law.width(), "the rows do not settle")
+            last = new
+    need(law.M << k <= M << law.k, "growth exceeds exp(epsilon)")
+    spent = 0 if away < 0 else 2 * ((law.M >> law.k) + 2) * (away + 1)
+    need(law.D + law.slack() + spent <= allowed, "the gift exceeds delta less the rounding slack")
+    need(law.D >> 70 > law.M >> law.k, "the gift is too small for 128-bit words")
+    spots = {quiet, *(max(law.below(), default=1) + n for n in (0, width // 2))}
+    spots |= {quiet >> n for n in range(1, 64) if quiet >> n}
+    spots = set(sorted(spots)[:: max(1, len(spots) * law.width() ** 2 // 4_000_000)])
+    for spot in spots:
+        begin = max(1, spot - law.width())
+        for i, old, new in law.rows(begin, law.pieces(begin - 1, spot + 1) if fine else {}):
+            if i >= spot:
+                check_pair(i, old, new)
+                break
+    return f"rounding lemma: its conditions hold; rows at {len(spots)} frequencies checked"
+
+
+def optimal_composition(epsilon: Fraction, delta: Fraction, times: int, total: Fraction) -> Fraction:
+    """The least delta for which ``times`` (epsilon, delta) steps are (total, delta) private.
+
+    Kairouz, Oh, Viswanath (2017), theorem 3.3, with exp(epsilon) rounded up, exp(total) down.
+    """
+    y, z = (exp_bounds(epsilon)[1] >> 128) + 1, exp_bounds(total)[0] >> 128
+    gain = sum(comb(times, n) * max(0, (y ** (times - 2 * n) << 128) - (z << 128 * (times - 2 * n)))
+               * (y << 128) ** n for n in range(times // 2 + 1))
+    return 1 - (1 - delta) ** times * (1 - Fraction(gain, (y + U) ** times << 128))
+
+
+def grid_composition(pairs: list[tuple[list[int], list[int]]], times: int, total: Fraction,
+                     base: Fraction, span: int, reach: int) -> Fraction:
+    """A bound on delta at epsilon = total when any ``times`` of the pairs are composed.
+
+    The hockey-stick curve of the worst pair is taken at powers of ``base`` and joined by straight
+    lines: that lies above the curve, and is itself the curve of a privacy loss on the grid. Losses
+    are added by multiplying polynomials written as long integers (docs/proofs.md, section 7).
+    """
+    one, pad = 1 << _F, 1 << _F - 150
+    up, down = (int(one * base), int(one / base))
+    need(up - one > one >> 40 and 0 < span <= reach <= 100_000, "the grid is out of range")
+    rise, fall = [one], [one]
+    for _ in range(reach):
+        rise.append(rise[-1] * up >> _F)
+        fall.append(fall[-1] * down >> _F)
+    x = fall[span:0:-1] + rise[: span + 1]
+    curve = [max(hockey(p, q, v, _F) for pair in pairs for p, q in (pair, pair[::-1])) // U + 1
+             for v in x]
+    slopes = [(curve[0] - one << _F) // x[0], *((b - a << _F) // (d - c) for (a, b), (c, d) in
+              zip(pairwise(curve), pairwise(x), strict=True)), 0]
+    mass = [max(0, (b - a) * v >> _F) + pad for (a, b), v in zip(pairwise(slopes), x, strict=True)]
+    sums, beyond = _power(mass, curve[-1], times, reach)
+    limit, half = exp_bounds(total)[0] >> 256 - _F, len(sums) // 2
+    over = (w * max(0, one - (limit * f >> _F)) for w, f in zip(sums[half:], fall, strict=False))
+    return Fraction(beyond + (sum(over) >> _F) + 1, one)
+
+
+def _power(mass: list[int], beyond: int, times: int, reach: int) -> tuple[list[int], int]:
+    """The law of a sum of ``times`` losses; what leaves the grid goes up, never down."""
+    if times == 1:
+        return mass, beyond
+    half, lost = _power(mass, beyond, times // 2, reach)
+    law, lost = _convolve(half, half, reach, 2 * lost)
+    return _convolve(law, mass, reach, lost + beyond) if times % 2 else (law, lost)
+
+
+def _convolve(a: list[int], b: list[int], reach: int, beyond: int) -> tuple[list[int], int]:
+    width, count = 2 * _F // 8 + 8, len(a) + len(b) - 1
+    product = 1
+    for law in (a, b):
+        product *= int.from_bytes(b"".join(w.to_bytes(width, "little") for w in law), "little")
+    raw = product.to_bytes(width * (count + 1), "little")
+    sums = [(int.from_bytes(raw[n : n + width], "little") >> _F) + 1
+            for n in range(0, width * count, width)]
+    cut = max(0, count // 2 - reach)
+    kept = sums[cut : count - cut]
+    kept[0] += sum(sums[:cut])
+    return kept, beyond + sum(sums[count - cut :])
+
+
+def number(text: object) -> Fraction:
+    need(isinstance(text, str), "numbers are written as text, so that none is rounded")
+    return Fraction(str(text))
+
+
+def integer(text: object) -> int:
+    need(isinstance(text, str), "integers are written in base 16 as text")
+    return int(str(text), 16)
+
+
+def draw_table(rule: dict[str, Any]) -> tuple[list[int], int]:
+    """(C, stride): C[d] = Pr[D < d] U for a draw D in steps of 1 / stride of a frequency."""
+    if "table" in rule:
+        table, stride = [integer(c) for c in rule["table"]], int(rule["stride"])
+    else:
+        law = Survival((integer(rule["growth"]), int(rule["shift"])), integer(rule["gift"]),
+                       Scheme({"name": "everything"}))
+        table, stride = law.draw(), 1
+        if rule["tokens"] == "fine":
+            table, stride = law.fine_draw()
+    need(stride >= 1 and table[0] == 0 and table[-1] == U, "the table must run from 0 to 2^128")
+    need(all(a <= b for a, b in pairwise(table)), "the table must not decrease")
+    return table, stride
+
+
+def check_draw(rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int,
+               elements: int) -> str:
+    """Nothing sampled away: every pair of rows is a coarsening of D against D + shift."""
+    table, stride = draw_table(rule)
+    law = [b - a for a, b in pairwise(table)]
+    pairs = [(law + [0] * s, [0] * s + law) for s in range(stride, stride * elements + 1, stride)]
+
+    def close(at: Fraction, allowed: Fraction) -> bool:
+        M, words = exp_bounds(at)[0], int(allowed * U)
+        return all(hockey(p, q, M, 256) <= words << 256 for pair in pairs
+                   for p, q in (pair, pair[::-1]))
+
+    if keys == 1:
+        need(close(epsilon, delta), "neighbouring frequencies can be told apart too well")
+        return f"both directions checked for a draw of {len(law)} values"
+    grid = rule["accounting"]
+    if grid["name"] == "optimal":
+        step, given = number(grid["key"]["epsilon"]), number(grid["key"]["delta"])
+        need(close(step, given), "neighbouring frequencies can be told apart too well")
+        spent = optimal_composition(step, given, keys, epsilon)
+    else:
+        spent = grid_composition(pairs, keys, epsilon, number(grid["base"]), int(grid["span"]),
+                                 int(grid["reach"]))
+    need(spent <= delta, "a unit spends more than is promised")
+    return f"{keys} keys composed: a unit spends {decimals(spent / delta)} of delta"
+
+
+def check_sampled(rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int,
+                  elements: int) -> str:
+    """A sampling scheme: neighbouring rows one by one, then group privacy, then composition."""
+    step, given = (number(rule["accounting"]["element"][name]) for name in ("epsilon", "delta"))
+    whole, lost = (number(rule["accounting"]["key"][name]) for name in ("epsilon", "delta"))
+    need(step > 0 and 0 < given < 1, "epsilon0 and delta0 are out of range")
+    law = Survival((integer(rule["growth"]), int(rule["shift"])), integer(rule["gift"]),
+                   Scheme(rule["scheme"]))
+    M, away = exp_bounds(step)[0] >> 128, integer(rule["away"]) if "away" in rule else -1
+    said = check_rows(law, M, 128, int(given * U), away, rule["tokens"] == "fine")
+    grown = sum(Fraction(exp_bounds(step * n)[1], 1 << 256) for n in range(1, elements))
+    need(step * elements <= whole and given * (1 + grown) <= lost, "a key spends more than stated")
+    spent = lost if keys == 1 else optimal_composition(whole, lost, keys, epsilon)
+    need(spent <= delta and (keys > 1 or whole <= epsilon), "a unit spends more than is promised")
+    return said + f"; a unit spends {decimals(spent / delta)} of delta"
+
+
+def decimals(share: Fraction) -> Decimal:
+    return Decimal(share.numerator * 10**6 // share.denominator) / 10**6
+
+
+def check(certificate: dict[str, Any]) -> str:
+    """Say what was checked, or raise `Refused`."""
+    try:
+        need(certificate["format"] == "tamis certificate" and certificate["version"] == 1,
+             "this is not a certificate that this program knows")
+        promise, rule = certificate["guarantee"], certificate["rule"]
+        epsilon, delta = number(promise["epsilon"]), number(promise["delta"])
+        keys, elements = int(promise["keys_per_unit"]), int(promise["elements_per_key"])
+        need(epsilon > 0 and 0 < delta < 1, "epsilon must be positive and delta in (0, 1)")
+        need(keys >= 1 and elements >= 1, "bounds must be at least 1")
+        need(promise["neighbours"] == "add or remove one unit", "the neighbour relation is unknown")
+        need(rule["tokens"] in ("whole", "fine"), "tokens must be whole or fine")
+        everything = rule["scheme"] == {"name": "everything"}
+        return (check_draw if everything else check_sampled)(rule, epsilon, delta, keys, elements)
+    except Refused:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise Refused(f"the certificate is malformed ({type(error).__name__})") from None
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        with open(arguments[0], encoding="utf-8") as file:
+            print("verified:", check(json.load(file)))
+    except (IndexError, OSError, json.JSONDecodeError):
+        print("usage: python verify.py certificate.json", file=sys.stderr)
+        return 2
+    except Refused as reason:
+        print("refused:", reason, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,139 @@
+"""Frequencies and other whole numbers as they come in, checked before anything is drawn."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.privacy.errors import InvalidInput
+
+Ints = npt.NDArray[np.int64]
+
+LARGEST = 2**63 - 1
+_LARGEST_FLOAT = 2**53  # above it, floats skip whole numbers
+
+
+def check_frequencies(values: npt.ArrayLike, name: str = "frequency") -> Ints:
+    """The frequencies as 64-bit integers: whole numbers from 1 to 2^63 - 1, none missing.
+
+    ``values`` is a list, a numpy array, or a column of Arrow, pandas or polars. Floats are accepted
+    only when every one is a whole number up to 2^53; decimals only when every one is whole.
+    Booleans, text, nulls and NaN are refused. No value is repeated in the error.
+
+    >>> check_frequencies([3, 1, 2]).tolist()
+    [3, 1, 2]
+    >>> check_frequencies([1, 2.5])
+    Traceback (most recent call last):
+    tamis.privacy.errors.InvalidInput: frequency holds fractions; give whole numbers.
+    """
+    array = _from_arrow(values, name) if _is_arrow(values) else _from_python(values, name)
+    if array.ndim != 1:
+        raise InvalidInput(f"{name} must have one dimension, not {array.ndim}; give one column.")
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    whole = _whole(array, name)
+    if whole.min() < 1:
+        raise InvalidInput(f"{name} holds values below 1; leave out keys that do not occur.")
+    if whole.max() > LARGEST:
+        raise _too_large(name)
+    return whole.astype(np.int64, copy=False)
+
+
+def check_whole(value: object, name: str, least: int = 1) -> int:
+    """One whole number, from ``least`` to 2^63 - 1."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not (whole and least <= int(value) <= LARGEST):  # type: ignore[call-overload]
+        raise InvalidInput(
+            f"{name} must be a whole number from {least} to 2^63 - 1, not {value!r}."
+        )
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_positive(value: object, name: str) -> float:
+    """One positive, finite number."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and 0 < float(value) < math.inf):  # type: ignore[arg-type]
+        raise InvalidInput(f"{name} must be a positive number, not {value!r}.")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _is_arrow(values: object) -> bool:
+    kinds = (pa.Array, pa.ChunkedArray)
+    return isinstance(values, kinds) or hasattr(values, "__arrow_c_stream__")
+
+
+def _from_arrow(values: Any, name: str) -> npt.NDArray[Any]:
+    column = values if isinstance(values, pa.Array) else pa.chunked_array(values)
+    if column.null_count:
+        raise _missing(name)
+    if pa.types.is_null(column.type):
+        return np.empty(0, dtype=np.int64)
+    if pa.types.is_decimal(column.type):
+        column = _from_decimals(column, name)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        raise _not_numbers(name, column.type)
+    array: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return array
+
+
+def _from_decimals(column: Any, name: str) -> Any:
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:  # its message holds a value
+        raise InvalidInput(f"{name} holds decimals that are not whole or not below 2^63.") from None
+
+
+def _from_python(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        raise InvalidInput(f"{name} must be one column of whole numbers.") from None
+    if isinstance(values, (list, tuple)) and {bool, np.bool_} & set(map(type, values)):
+        raise _not_numbers(name, "boolean")  # among integers, numpy would read them as 0 and 1
+    return _from_objects(array, name) if array.dtype == object else array
+
+
+def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Python numbers that numpy left as they were: long integers, or a column of objects."""
+    values = array.ravel().tolist()
+    if any(v is None or v != v for v in values):
+        raise _missing(name)
+    if not all(isinstance(v, (Integral, float)) and not isinstance(v, bool) for v in values):
+        raise _not_numbers(name, "mixed")
+    if any(isinstance(v, Integral) and abs(v) > LARGEST for v in values):
+        raise _too_large(name)
+    return np.asarray(values).reshape(array.shape)
+
+
+def _whole(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    if array.dtype.kind in "iu":
+        return array
+    if array.dtype.kind != "f":
+        raise _not_numbers(name, array.dtype)
+    if np.isnan(array).any():
+        raise _missing(name)
+    if np.abs(array).max() > _LARGEST_FLOAT:
+        raise InvalidInput(
+            f"{name} holds floating-point values above 2^53, which cannot be trusted to be exact; "
+            "give integers."
+        )
+    if (array != np.floor(array)).any():
+        raise InvalidInput(f"{name} holds fractions; give whole numbers.")
+    return array.astype(np.int64)
+
+
+def _missing(name: str) -> InvalidInput:
+    return InvalidInput(f"{name} holds missing values; drop or fill these rows first.")
+
+
+def _not_numbers(name: str, kind: object) -> InvalidInput:
+    return InvalidInput(f"{name} must hold whole numbers, but its type is {kind}; convert it.")
+
+
+def _too_large(name: str) -> InvalidInput:
+    return InvalidInput(f"{name} holds values above 2^63 - 1; use a coarser unit.")

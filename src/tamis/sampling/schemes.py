@@ -1,0 +1,163 @@
+"""Sampling schemes: the probability q(i) with which a key of frequency i is looked at at all.
+
+Every scheme gives q twice. `probability` is in floating point (relative error below 2^-45), for
+plans and estimates. `rule` names the integers that decide: `privacy.verify.Scheme` rebuilds them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.privacy.errors import InvalidInput
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Scheme(ABC):
+    """A non-decreasing q with q(0) = 0."""
+
+    @abstractmethod
+    def probability(self, frequency: npt.ArrayLike) -> Floats:
+        """q(frequency), elementwise."""
+
+    @abstractmethod
+    def rule(self) -> dict[str, Any]:
+        """The scheme as it stands in a certificate: text and whole numbers only."""
+
+
+@dataclass(frozen=True)
+class Everything(Scheme):
+    """Every key is looked at: q = 1. The plain private histogram."""
+
+    def probability(self, frequency: npt.ArrayLike) -> Floats:
+        return (np.asarray(frequency) > 0).astype(np.float64)
+
+    def rule(self) -> dict[str, Any]:
+        return {"name": "everything"}
+
+
+@dataclass(frozen=True)
+class _Threshold(Scheme):
+    """Threshold sampling by f(i) = i^power at rate tau (paper, Algorithm 1)."""
+
+    tau: float
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if not (_is_number(self.tau) and 0 < self.tau < math.inf):
+            raise InvalidInput(f"{name}: tau must be a positive number, not {self.tau!r}.")
+        if not (_is_number(self.power) and 0 < self.power <= 2):
+            raise InvalidInput(f"{name}: power must lie in (0, 2], not {self.power!r}.")
+
+    def size(self, frequency: npt.ArrayLike) -> Floats:
+        """tau i^power."""
+        i = np.asarray(frequency, dtype=np.float64)
+        grown = i if self.power == 1 else i * i if self.power == 2 else np.power(i, self.power)
+        return self.tau * grown
+
+    def rule(self) -> dict[str, Any]:
+        return {"name": type(self).__name__.lower(), "tau": repr(float(self.tau)),
+                "power": repr(float(self.power))}
+
+
+@dataclass(frozen=True)
+class Pps(_Threshold):
+    """Poisson sampling with probability proportional to size: q(i) = min(1, tau i^power)."""
+
+    def probability(self, frequency: npt.ArrayLike) -> Floats:
+        return np.minimum(1.0, self.size(frequency))
+
+
+@dataclass(frozen=True)
+class Ppswor(_Threshold):
+    """Proportional to size without replacement: q(i) = 1 - exp(-tau i^power)."""
+
+    def probability(self, frequency: npt.ArrayLike) -> Floats:
+        return -np.expm1(-self.size(frequency))
+
+
+@dataclass(frozen=True)
+class Custom(Scheme):
+    """Any non-decreasing q, given as steps or as a list.
+
+    ``q`` is a mapping from a frequency to the probability from there on, or a sequence of
+    q(1), q(2), ..., q(n) whose last value holds for all higher frequencies, or a function that is
+    asked for 1..upto. Floats are read as they are printed: 0.1 means one tenth.
+
+    >>> Custom({1: 0.1, 50: 0.5, 1000: 1}).probability([1, 49, 50, 10**6]).tolist()
+    [0.1, 0.1, 0.5, 1.0]
+    """
+
+    q: Mapping[int, float] | Sequence[float] | Callable[[int], float]
+    upto: int | None = None
+    steps: tuple[tuple[int, Fraction], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", _steps(self.q, self.upto))
+
+    def probability(self, frequency: npt.ArrayLike) -> Floats:
+        starts = np.array([0] + [i for i, _ in self.steps])
+        values = np.array([0.0] + [float(q) for _, q in self.steps])
+        place: Ints = np.searchsorted(starts, np.asarray(frequency), side="right") - 1
+        chosen: Floats = values[place]
+        return chosen
+
+    def rule(self) -> dict[str, Any]:
+        return {"name": "custom", "steps": [[i, str(q)] for i, q in self.steps]}
+
+    def __hash__(self) -> int:
+        return hash(self.steps)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Custom) and self.steps == other.steps
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _steps(q: Any, upto: int | None) -> tuple[tuple[int, Fraction], ...]:
+    if isinstance(q, Mapping):
+        pairs = sorted(q.items())
+    elif callable(q):
+        if upto is None or upto < 1:
+            raise InvalidInput("Custom: a function needs upto, the frequency from which q stays.")
+        pairs = [(i, q(i)) for i in range(1, upto + 1)]
+    else:
+        pairs = list(enumerate(q, start=1))
+    exact = [(_frequency(i), _fraction(i, p)) for i, p in pairs]
+    if not exact:
+        raise InvalidInput("Custom: q is empty; give at least q(1).")
+    if exact[0][0] != 1:
+        exact.insert(0, (1, Fraction(0)))
+    for (_, a), (i, b) in zip(exact, exact[1:], strict=False):
+        if b < a:
+            raise InvalidInput(f"Custom: q must not decrease, but q({i}) is below q({i - 1}).")
+    kept = [exact[0]] + [b for a, b in zip(exact, exact[1:], strict=False) if a[1] != b[1]]
+    return tuple(kept)
+
+
+def _frequency(i: Any) -> int:
+    if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or i < 1:
+        raise InvalidInput(f"Custom: frequencies are whole numbers from 1 on, not {i!r}.")
+    return int(i)
+
+
+def _fraction(i: Any, p: Any) -> Fraction:
+    try:
+        exact = p if isinstance(p, Fraction) else Fraction(str(p))
+    except ValueError:
+        exact = Fraction(-1)
+    if not 0 <= exact <= 1:
+        raise InvalidInput(f"Custom: q({i}) must be a probability in [0, 1], not {p!r}.")
+    return exact

@@ -1,0 +1,169 @@
+"""The law of tokens in floating point: for plans, estimates and intervals, never for a release.
+
+A *row* is what a key of one frequency does; a *column* is what one token says about frequencies.
+``survival(i, x)`` is S_i(x), the probability that a key of frequency i is reported with a token
+above x; S_i(0) = pi_i. Reference: Cohen, Geri, Sarlos, Stemmer (2021), Algorithms 3 to 5, in the
+form of one map (docs/proofs.md, section 2).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.sampling.schemes import Scheme
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What token j says: rows are tokens, columns the frequencies j, j+1, ... that it can come from.
+    """
+
+    frequencies: Ints  # (n, width)
+    reporting: Floats  # pi_i
+    at_least: Floats  # S_i(j - 1): reported with token j or higher
+    above: Floats  # S_i(j): reported with a higher token
+
+    @property
+    def exactly(self) -> Floats:
+        """pi_ij = S_i(j - 1) - S_i(j)."""
+        return self.at_least - self.above
+
+
+class Law(ABC):
+    """The probabilities of a mechanism. Tokens above the frequency never occur."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """No row has more tokens than this: token j only comes from frequencies j..j+width-1."""
+
+    @abstractmethod
+    def reporting(self, frequency: npt.ArrayLike) -> Floats:
+        """pi_i, elementwise."""
+
+    @abstractmethod
+    def columns(self, tokens: npt.ArrayLike) -> Column:
+        """What each of the given tokens says."""
+
+    @abstractmethod
+    def row(self, frequency: int) -> tuple[Ints, Floats]:
+        """(tokens, probabilities) of one frequency; they sum to pi_i."""
+
+
+@dataclass(frozen=True)
+class DrawLaw(Law):
+    """Nothing is sampled away: token = frequency - D, and cumulative[d] = Pr[D < d]."""
+
+    cumulative: Floats
+
+    @property
+    def width(self) -> int:
+        return len(self.cumulative) - 1
+
+    @cached_property
+    def _mass(self) -> Floats:
+        return np.diff(self.cumulative)
+
+    def reporting(self, frequency: npt.ArrayLike) -> Floats:
+        place = np.clip(np.asarray(frequency, dtype=np.int64), 0, self.width)
+        return np.asarray(self.cumulative[place])
+
+    def columns(self, tokens: npt.ArrayLike) -> Column:
+        j = np.atleast_1d(np.asarray(tokens, dtype=np.int64))
+        steps = np.arange(self.width)
+        shape = (len(j), self.width)
+        frequencies = j[:, None] + steps
+        return Column(frequencies, self.reporting(frequencies),
+                      np.broadcast_to(self.cumulative[1:], shape),
+                      np.broadcast_to(self.cumulative[:-1], shape))
+
+    def row(self, frequency: int) -> tuple[Ints, Floats]:
+        draws = np.arange(min(frequency, self.width))
+        return frequency - draws[::-1], self._mass[draws[::-1]]
+
+
+@dataclass(frozen=True)
+class SurvivalLaw(Law):
+    """A scheme under an (epsilon, delta) curve: the survival map, column by column."""
+
+    epsilon: float
+    delta: float
+    scheme: Scheme
+
+    @property
+    def width(self) -> int:
+        """3 ln(1/delta) / epsilon: proven in docs/proofs.md, section 4.
+
+        The paper says 2 L(epsilon, delta), which is too few for some schemes: Pps(0.01) at
+        epsilon 0.3, delta 1e-4 has a row of 63 tokens where 2 L + 1 is 50.
+        """
+        return 3 * math.ceil(math.log(1 / self.delta) / self.epsilon) + 2
+
+    @cached_property
+    def memory(self) -> int:
+        """How many frequencies back pi_i can depend on q: h applied this often to 0 gives 1."""
+        p, steps = np.zeros(1), 0
+        while p[0] < 1:
+            p, steps = self.cap(p), steps + 1
+        return steps
+
+    def cap(self, p: Floats) -> Floats:
+        """h(p) = min{1, e p + delta, 1 - (1 - delta - p) / e}."""
+        e = np.exp(self.epsilon)
+        return np.minimum(np.minimum(1.0, e * p + self.delta), 1 - (1 - self.delta - p) / e)
+
+    def reporting(self, frequency: npt.ArrayLike) -> Floats:
+        """pi_i by Algorithm 3, started as late as it may be: earlier frequencies do not matter."""
+        i = np.asarray(frequency, dtype=np.int64)
+        unique, place = np.unique(i, return_inverse=True)
+        return np.asarray(self._window(unique)[:, -1][place].reshape(i.shape))
+
+    def _window(self, last: Ints, extra: int = 0) -> Floats:
+        """pi over (last - extra, last] for each entry of ``last``; 0 for frequencies below 1."""
+        length = self.memory + extra + 1
+        out = np.empty((len(last), extra + 1))
+        p = np.zeros(len(last))
+        for n in range(length):
+            at = last - (length - 1 - n)
+            p = np.where(at < 1, 0.0, np.minimum(self.scheme.probability(np.maximum(at, 0)),
+                                                 self.cap(p)))
+            if n >= length - extra - 1:
+                out[:, n - (length - extra - 1)] = p
+        return out
+
+    def _step(self, s: Floats, before: Floats, now: Floats) -> Floats:
+        """S_i(x) from s = S_{i-1}(x): the minimum of four affine terms."""
+        e, d = np.exp(self.epsilon), self.delta
+        return np.minimum(np.minimum(now, d + e * s),
+                          np.minimum(1 - (1 - d - s) / e, now - (before - d - s) / e))
+
+    def columns(self, tokens: npt.ArrayLike) -> Column:
+        j = np.atleast_1d(np.asarray(tokens, dtype=np.int64))
+        pi = self._window(j + self.width - 1, self.width)  # pi_{j-1} .. pi_{j+width-1}
+        at_least = np.empty((len(j), self.width))
+        above = np.empty_like(at_least)
+        low, high = np.zeros(len(j)), np.zeros(len(j))
+        n = 0
+        while n < self.width and not (n and np.array_equal(high, pi[:, n])):
+            low = self._step(low, pi[:, n], pi[:, n + 1])
+            high = self._step(high, pi[:, n], pi[:, n + 1]) if n else high
+            at_least[:, n], above[:, n] = low, high
+            n += 1
+        return Column(j[:, None] + np.arange(n), pi[:, 1 : n + 1], at_least[:, :n], above[:, :n])
+
+    def row(self, frequency: int) -> tuple[Ints, Floats]:
+        first = max(1, frequency - self.width + 1)
+        pi = self._window(np.array([frequency]), frequency - first + 1)[0]
+        s = np.zeros(0)
+        for n in range(1, len(pi)):
+            s = self._step(np.append(s, 0.0), pi[n - 1], pi[n])
+        return np.arange(first, frequency + 1), s - np.append(s[1:], 0.0)

@@ -1,0 +1,95 @@
+"""A curve and a scheme made into integer probabilities, and the words that meet them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from tamis.privacy import composition, exact
+from tamis.privacy.certificate import Certificate
+from tamis.privacy.composition import Composition
+from tamis.privacy.curves import ApproximateCurve, Curve, GaussianCurve
+from tamis.privacy.guarantee import Guarantee
+from tamis.privacy.verify import Survival, U
+from tamis.sampling.schemes import Everything, Scheme
+from tamis.weighted.laws import DrawLaw, Law, SurvivalLaw
+
+Tokens = Literal["whole", "fine"]
+AWAY = U >> 50  # how far a sampler elsewhere may be from its stated q: 2^-50
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """The integers that release keys and tokens under a guarantee.
+
+    Guarantee: releasing, for every key, the token that `weighted.tokens.draw` gives it from one
+    fresh word of the operating system satisfies ``guarantee``, exactly. With ``elsewhere`` the keys
+    come from a sample that was made by someone else with the probabilities of ``scheme`` (up to
+    2^-50), and what is guaranteed is sampling and sanitising together.
+    """
+
+    guarantee: Guarantee
+    scheme: Scheme
+    tokens: Tokens = "whole"
+    elsewhere: bool = False
+
+    @property
+    def everything(self) -> bool:
+        return self.scheme.rule() == Everything().rule()
+
+    @cached_property
+    def _composition(self) -> Composition:
+        plain = not self.everything or self.tokens == "fine"
+        return composition.choose(self.guarantee, sampled=plain)
+
+    @property
+    def curve(self) -> Curve:
+        """The privacy curve of one key, chosen so that keys are named at the lowest frequency."""
+        return self._composition.curve
+
+    @cached_property
+    def integers(self) -> Survival:
+        """P_i and T_i(x), for an (epsilon, delta) curve."""
+        assert isinstance(self.curve, ApproximateCurve)
+        away = AWAY if self.elsewhere and not self.everything else -1
+        return exact.survival(self.curve, self.scheme.rule(), away)
+
+    @cached_property
+    def draw(self) -> tuple[list[int], int]:
+        """(C, stride): C[d] = Pr[D < d] U for the draw of a key that is surely looked at."""
+        if isinstance(self.curve, GaussianCurve):
+            return exact.gaussian_table(self.curve), 1
+        return self.integers.fine_draw() if self.tokens == "fine" else (self.integers.draw(), 1)
+
+    @cached_property
+    def rule(self) -> dict[str, Any]:
+        rule: dict[str, Any] = {
+            "scheme": self.scheme.rule(),
+            "tokens": self.tokens,
+            "accounting": self._composition.accounting,
+        }
+        if isinstance(self.curve, GaussianCurve):
+            return rule | {"table": [hex(c) for c in self.draw[0]], "stride": 1}
+        integers = self.integers
+        rule |= {"growth": hex(integers.M), "shift": integers.k, "gift": hex(integers.D)}
+        return rule | ({"away": hex(AWAY)} if self.elsewhere and not self.everything else {})
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        return Certificate.of(self.guarantee, self.rule)
+
+    @cached_property
+    def law(self) -> Law:
+        """The law of whole tokens in floating point."""
+        if self.everything:
+            table, stride = self.draw
+            return DrawLaw(np.array([_ratio(c) for c in table[:-1:stride]] + [1.0]))
+        assert isinstance(self.curve, ApproximateCurve)
+        return SurvivalLaw(self.curve.epsilon, self.curve.delta, self.scheme)
+
+
+def _ratio(words: int) -> float:
+    return words / U
