@@ -115,7 +115,7 @@ def _geometric(s: int, t: int) -> int:
 def uniforms(n: int) -> Floats:
     """Uniform on the odd multiples of 2^-53: strictly inside (0, 1). Not for what is released."""
     odd = (words(n) >> np.uint64(11)) | np.uint64(1)
-    return odd * 2.0**-53
+    return odd.astype(np.float64) * 2.0**-53
 
 
 def exponentials(n: int) -> Floats:

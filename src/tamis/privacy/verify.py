@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise, repeat
 from math import comb
 from operator import mul, sub
@@ -133,6 +134,7 @@ class Survival:
         need(self.k >= 0 and self.M > 1 << self.k, "growth must exceed one")
         need(0 < gift < U, "the gift must lie strictly between 0 and 2^128")
         self._below: dict[int, int] | None = None
+        self.reporting = lru_cache(1 << 14)(self._reporting)  # P_i
 
     def cap(self, p: int) -> int:
         """h(p): the most words for which the next frequency may be reported."""
@@ -159,7 +161,7 @@ class Survival:
                     i += 1
         return self._below
 
-    def reporting(self, i: int) -> int:
+    def _reporting(self, i: int) -> int:
         p = self.below().get(i)
         return self.scheme.units(i) if p is None else p
 

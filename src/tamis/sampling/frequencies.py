@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from numbers import Integral, Real
 from typing import Any
@@ -31,14 +32,16 @@ def check_frequencies(values: npt.ArrayLike, name: str = "frequency") -> Ints:
     Traceback (most recent call last):
     tamis.privacy.errors.InvalidInput: frequency holds fractions; give whole numbers.
     """
-    array = _from_arrow(values, name) if _is_arrow(values) else _from_python(values, name)
+    array = _from_arrow(values, name)
+    if array is None:
+        array = _from_python(values, name)
     if array.ndim != 1:
         raise InvalidInput(f"{name} must have one dimension, not {array.ndim}; give one column.")
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     whole = _whole(array, name)
     if whole.min() < 1:
-        raise InvalidInput(f"{name} holds values below 1; leave out keys that do not occur.")
+        raise _too_small(name)
     if whole.max() > LARGEST:
         raise _too_large(name)
     return whole.astype(np.int64, copy=False)
@@ -46,29 +49,28 @@ def check_frequencies(values: npt.ArrayLike, name: str = "frequency") -> Ints:
 
 def check_whole(value: object, name: str, least: int = 1) -> int:
     """One whole number, from ``least`` to 2^63 - 1."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not (whole and least <= int(value) <= LARGEST):  # type: ignore[call-overload]
-        raise InvalidInput(
-            f"{name} must be a whole number from {least} to 2^63 - 1, not {value!r}."
-        )
-    return int(value)  # type: ignore[call-overload, no-any-return]
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        whole = int(value)
+        if least <= whole <= LARGEST:
+            return whole
+    raise InvalidInput(f"{name} must be a whole number from {least} to 2^63 - 1, not {value!r}.")
 
 
 def check_positive(value: object, name: str) -> float:
     """One positive, finite number."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and 0 < float(value) < math.inf):  # type: ignore[arg-type]
-        raise InvalidInput(f"{name} must be a positive number, not {value!r}.")
-    return float(value)  # type: ignore[arg-type]
+    if not isinstance(value, bool) and isinstance(value, Real):
+        with contextlib.suppress(OverflowError, TypeError):
+            number = float(value)
+            if 0 < number < math.inf:
+                return number
+    raise InvalidInput(f"{name} must be a positive number, not {value!r}.")
 
 
-def _is_arrow(values: object) -> bool:
-    kinds = (pa.Array, pa.ChunkedArray)
-    return isinstance(values, kinds) or hasattr(values, "__arrow_c_stream__")
-
-
-def _from_arrow(values: Any, name: str) -> npt.NDArray[Any]:
-    column = values if isinstance(values, pa.Array) else pa.chunked_array(values)
+def _from_arrow(values: Any, name: str) -> npt.NDArray[Any] | None:
+    """The column as a numpy array, or None if it is not Arrow data."""
+    column = _arrow(values)
+    if column is None:
+        return None
     if column.null_count:
         raise _missing(name)
     if pa.types.is_null(column.type):
@@ -79,6 +81,16 @@ def _from_arrow(values: Any, name: str) -> npt.NDArray[Any]:
         raise _not_numbers(name, column.type)
     array: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return array
+
+
+def _arrow(values: Any) -> Any:
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    if hasattr(values, "__arrow_c_stream__"):
+        # a column of Python objects need not have an Arrow type; numpy looks at it then
+        with contextlib.suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+            return pa.chunked_array(values)
+    return None
 
 
 def _from_decimals(column: Any, name: str) -> Any:
@@ -101,11 +113,13 @@ def _from_python(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
 def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """Python numbers that numpy left as they were: long integers, or a column of objects."""
     values = array.ravel().tolist()
-    if any(v is None or v != v for v in values):
+    if any(v is None or (isinstance(v, float) and math.isnan(v)) for v in values):
         raise _missing(name)
     if not all(isinstance(v, (Integral, float)) and not isinstance(v, bool) for v in values):
         raise _not_numbers(name, "mixed")
-    if any(isinstance(v, Integral) and abs(v) > LARGEST for v in values):
+    if any(v < 1 for v in values):
+        raise _too_small(name)
+    if any(v > LARGEST for v in values):
         raise _too_large(name)
     return np.asarray(values).reshape(array.shape)
 
@@ -117,7 +131,7 @@ def _whole(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
         raise _not_numbers(name, array.dtype)
     if np.isnan(array).any():
         raise _missing(name)
-    if np.abs(array).max() > _LARGEST_FLOAT:
+    if float(np.abs(array).max()) > _LARGEST_FLOAT:
         raise InvalidInput(
             f"{name} holds floating-point values above 2^53, which cannot be trusted to be exact; "
             "give integers."
@@ -133,6 +147,10 @@ def _missing(name: str) -> InvalidInput:
 
 def _not_numbers(name: str, kind: object) -> InvalidInput:
     return InvalidInput(f"{name} must hold whole numbers, but its type is {kind}; convert it.")
+
+
+def _too_small(name: str) -> InvalidInput:
+    return InvalidInput(f"{name} holds values below 1; leave out keys that do not occur.")
 
 
 def _too_large(name: str) -> InvalidInput:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.privacy.errors import InvalidInput
 
@@ -29,11 +30,10 @@ def key_column(keys: pa.Array | pa.ChunkedArray | npt.ArrayLike, name: str = "ke
     Takes an Arrow array, anything with ``__arrow_c_stream__`` (a column of pandas or polars), a
     numpy array or a list. One type for each kind of key makes keys of different batches equal.
 
-    >>> key_column(["a", "b"]).type
-    LargeStringType(large_string)
+    >>> print(key_column(["a", "b"]).type)
+    large_string
     """
-    column = _column(keys, name)
-    column = column.cast(_common(column.type))
+    column = _plain(_column(keys, name))
     if column.null_count:
         raise InvalidInput(f"{name} holds nulls; drop these rows, or give them a key of their own.")
     if len(column) and not any(known(column.type) for known in _COMPARABLE):
@@ -55,9 +55,18 @@ def _column(keys: Any, name: str) -> Any:
         raise InvalidInput(f"{name} must be one column of keys of one type.") from None
 
 
+def _plain(column: Any) -> Any:
+    """Without the encodings that Arrow has for repeated values."""
+    if pa.types.is_dictionary(column.type):
+        parts = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        plain = [_plain(part.dictionary).take(part.indices) for part in parts]
+        return pa.chunked_array(plain, type=_common(column.type.value_type))
+    if pa.types.is_run_end_encoded(column.type):
+        return _plain(pc.run_end_decode(column))
+    return column.cast(_common(column.type))
+
+
 def _common(kind: Any) -> Any:
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return _common(kind.value_type)
     if pa.types.is_signed_integer(kind) or kind in (pa.uint8(), pa.uint16(), pa.uint32()):
         return pa.int64()
     if pa.types.is_string(kind) or pa.types.is_string_view(kind):

@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tamis.sampling.schemes import Scheme
+from tamis.sampling.schemes import Ppswor, Scheme
+from tamis.weighted.keys import ppswor_reporting
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -110,10 +111,13 @@ class SurvivalLaw(Law):
 
     @cached_property
     def memory(self) -> int:
-        """How many frequencies back pi_i can depend on q: h applied this often to 0 gives 1."""
+        """How many frequencies back pi_i can depend on q: h applied this often to 0 gives 1.
+
+        With a delta below 2^-53, h stops short of 1 by one rounding error: that counts as 1.
+        """
         p, steps = np.zeros(1), 0
-        while p[0] < 1:
-            p, steps = self.cap(p), steps + 1
+        while (after := self.cap(p))[0] > p[0]:
+            p, steps = after, steps + 1
         return steps
 
     def cap(self, p: Floats) -> Floats:
@@ -124,6 +128,8 @@ class SurvivalLaw(Law):
     def reporting(self, frequency: npt.ArrayLike) -> Floats:
         """pi_i by Algorithm 3, started as late as it may be: earlier frequencies do not matter."""
         i = np.asarray(frequency, dtype=np.int64)
+        if isinstance(self.scheme, Ppswor) and self.scheme.power == 1:
+            return ppswor_reporting(self.epsilon, self.delta, self.scheme.tau, i)
         unique, place = np.unique(i, return_inverse=True)
         return np.asarray(self._window(unique)[:, -1][place].reshape(i.shape))
 

@@ -65,6 +65,13 @@ class Mechanism:
         return self.integers.fine_draw() if self.tokens == "fine" else (self.integers.draw(), 1)
 
     @cached_property
+    def stride(self) -> int:
+        """Pieces per unit of frequency in the numbering of tokens: 1 for whole tokens."""
+        if self.everything or self.tokens == "whole":
+            return self.draw[1] if self.everything else 1
+        return 2 * self.integers.width() + 1
+
+    @cached_property
     def rule(self) -> dict[str, Any]:
         rule: dict[str, Any] = {
             "scheme": self.scheme.rule(),

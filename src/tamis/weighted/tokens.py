@@ -92,7 +92,7 @@ class SchemeSampler:
         settled = self.law.scheme.settled()
         self.sure = settled if self.law.scheme.units(settled) == U else None
         self.quiet = max([settled, *below])
-        self.pieces = Pieces(self.law) if mechanism.tokens == "fine" else None
+        self.pieces = Pieces(self.law, mechanism.stride) if mechanism.tokens == "fine" else None
 
     def tokens(self, frequencies: Ints, words: Words) -> Ints:
         tokens = np.zeros(len(frequencies), dtype=np.int64)
@@ -195,8 +195,8 @@ class Pieces:
     Token number = (whole token - 1) stride + 1 + piece. All in whole numbers, key by key.
     """
 
-    def __init__(self, law: Survival) -> None:
-        self.law, self.stride = law, 2 * law.width() + 1
+    def __init__(self, law: Survival, stride: int) -> None:
+        self.law, self.stride = law, stride
         self._places: dict[int, list[int]] = {}
 
     def token(self, frequency: int, word: int) -> int:

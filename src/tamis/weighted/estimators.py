@@ -1,0 +1,300 @@
+"""Estimators of g(w) from tokens, for sums of L(x) g(w_x), and their exact errors.
+
+An estimator gives every token j a value a_j; a key that is not reported has the value 0, and the
+sum of L(x) a_j over the reported keys estimates the sum of L(x) g(w_x) over all keys.
+Reference: Cohen, Geri, Sarlos, Stemmer (2021), section 7 and Appendices E and F.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.privacy.errors import InvalidInput
+from tamis.sampling.frequencies import check_frequencies
+from tamis.weighted import bands
+from tamis.weighted.laws import Column, Law
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Function = Callable[[Floats], Floats]
+
+_TIE = 1e-9  # relative: probabilities closer than this count as equal, whatever their rounding
+_MOST_WORK = 5 * 10**8  # cells of a recursion over tokens: about half a minute
+_PER_TOKEN = 2000  # what one token costs beyond its cells, in cells
+_TOKENS = 1 << 20  # tokens whose values are held at a time
+
+
+def identity(w: Floats) -> Floats:
+    """g(w) = w."""
+    return w
+
+
+class Estimator(Protocol):
+    """A value for every token of a law."""
+
+    @property
+    def law(self) -> Law:
+        """The law that the tokens come from."""
+
+    @property
+    def g(self) -> Function:
+        """What is estimated, as a function of the frequency: non-decreasing, and 0 at 0."""
+
+    def values(self, tokens: npt.ArrayLike) -> Floats:
+        """a_j for each token j."""
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood:
+    """a_j = g(i) / pi_i, where i = argmax_h pi_hj: right for the frequency that explains j best.
+
+    Of equally likely frequencies (to a relative 1e-9) the lowest is taken. The estimate is never
+    negative and can be biased up or down. It need not grow with the token: under q = 1 a low token
+    is worth more than the next one, because it speaks for more keys that were not reported.
+    A token that never occurs has the value 0.
+
+    Reference: equation (11).
+
+    >>> from tamis.sampling.schemes import Everything
+    >>> from tamis.weighted.laws import SurvivalLaw
+    >>> MaximumLikelihood(SurvivalLaw(1.0, 1e-6, Everything())).values([1, 2, 50]).round(2).tolist()
+    [20.0, 16.86, 63.0]
+    """
+
+    law: Law
+    g: Function = identity
+
+    def __post_init__(self) -> None:
+        _check_function(self.g)
+
+    def frequencies(self, tokens: npt.ArrayLike) -> Ints:
+        """The frequency i that makes each token likeliest."""
+        j = check_frequencies(tokens, "tokens")
+        return j + bands.offsets(self.law, j, _likeliest)
+
+    def values(self, tokens: npt.ArrayLike) -> Floats:
+        i = self.frequencies(tokens)
+        reporting = self.law.reporting(i)
+        seen = reporting > 0
+        return np.where(seen, self.g(i.astype(np.float64)) / np.where(seen, reporting, 1.0), 0.0)
+
+
+def _likeliest(column: Column) -> Ints:
+    exactly = column.exactly
+    best: Ints = np.argmax(exactly >= (1 - _TIE) * exactly.max(axis=1, keepdims=True), axis=1)
+    return best
+
+
+@dataclass(frozen=True)
+class _Sequential(ABC):
+    """An estimator whose a_j depends on a_1, ..., a_{j-1}. What has been computed is kept."""
+
+    law: Law
+    g: Function = identity
+
+    def __post_init__(self) -> None:
+        _check_function(self.g)
+
+    def values(self, tokens: npt.ArrayLike) -> Floats:
+        j = check_frequencies(tokens, "tokens")
+        known: Floats = self._progress.upto(int(j.max(initial=0)))
+        return known[j - 1]
+
+    @property
+    def limit(self) -> int:
+        """The highest token that is not too much work."""
+        return _MOST_WORK // (self.law.width + _PER_TOKEN)
+
+    @cached_property
+    def _progress(self) -> _Progress:
+        return _Progress(self)
+
+    @abstractmethod
+    def choose(self, left: Floats, at_least: Floats, exactly: Floats, before: float) -> float:
+        """a_j from what is left of g(i) over i = j, j + 1, ..., and from a_{j-1}."""
+
+
+class _Progress:
+    """The values so far, and what is left of g(i) for the frequencies of the tokens to come.
+
+    left(i) = g(i) - sum over the tokens h so far of a_h pi_ih.
+    """
+
+    def __init__(self, rule: _Sequential) -> None:
+        self.rule = rule
+        self.known = np.empty(0)
+        self.left = rule.g(np.arange(1.0, rule.law.width + 1))
+
+    def upto(self, last: int) -> Floats:
+        if last > self.rule.limit:
+            raise InvalidInput(
+                f"{type(self.rule).__name__} goes through all tokens from 1 on, and under this law "
+                f"tokens above {self.rule.limit:,} are too many; use MaximumLikelihood, which "
+                "takes each token alone."
+            )
+        if last > len(self.known):
+            self._extend(last)
+        return self.known
+
+    def _extend(self, last: int) -> None:
+        done, width = len(self.known), self.rule.law.width
+        new = np.empty(last - done)
+        beyond = np.arange(done + width + 1, last + width + 1, dtype=np.float64)
+        left = np.concatenate([self.left, self.rule.g(beyond)])
+        before = float(self.known[-1]) if done else 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            for n, (at_least, exactly) in enumerate(
+                bands.each_column(self.rule.law, done + 1, last)
+            ):
+                window = left[n : n + len(exactly)]
+                before = new[n] = self.rule.choose(window, at_least, exactly, before)
+                window -= before * exactly
+        if not np.isfinite(new).all():
+            raise InvalidInput(
+                f"{type(self.rule).__name__} has values beyond the range of floating point from "
+                f"token {done + 1 + int(np.argmin(np.isfinite(new))):,} on; use MaximumLikelihood."
+            )
+        self.known, self.left = np.concatenate([self.known, new]), left[last - done :]
+
+
+@dataclass(frozen=True)
+class BiasedDown(_Sequential):
+    """a_j = min over i with pi_ij > 0 of (g(i) - sum_{h<j} a_h pi_ih) / (pi_i - sum_{h<j} pi_ih).
+
+    Guarantee: a_j >= 0, and the mean of the estimate is at most g(i) at every frequency i.
+
+    Under q = 1, and for any law whose rows are shifts of one draw, a_j does not decrease; it is a
+    staircase whose steps are about as wide as half a row. For other schemes the paper claims the
+    same (Lemma E.1) but overlooks frequencies whose lowest token is above j: where g(i) / pi_i
+    falls with i, a_j falls too. A token that never occurs has the value of the one before.
+
+    Reference: equation (41).
+    """
+
+    def choose(self, left: Floats, at_least: Floats, exactly: Floats, before: float) -> float:
+        possible = np.flatnonzero(exactly)
+        if not len(possible):
+            return before
+        among = slice(possible[0], possible[-1] + 1)
+        return float((left[among] / at_least[among]).min())
+
+
+@dataclass(frozen=True)
+class Unbiased(_Sequential):
+    """The only unbiased estimator: sum_{j<=i} pi_ij a_j = g(i) for every i, solved for a.
+
+    Of use for study alone: the variance is at least 1/delta - 1 at frequency 1 (for g(1) = 1), the
+    values change sign (Lemma F.1) and grow exponentially with the token, until they are refused
+    because they leave the range of floating point. Where sum_j pi_ij |a_j| is 10^16 g(i) or more,
+    rounding alone is a bias as large as g(i).
+
+    Reference: section 7.1.
+    """
+
+    def choose(self, left: Floats, at_least: Floats, exactly: Floats, before: float) -> float:
+        return float(left[0] / exactly[0]) if exactly[0] else 0.0
+
+
+def _check_function(g: Function) -> None:
+    low = np.asarray(g(np.arange(0.0, 65.0)))
+    if low.shape != (65,) or low[0] != 0 or not np.all(np.diff(low) >= 0):
+        raise InvalidInput(
+            "g must take and give an array of numbers, with g(0) = 0, and must not decrease."
+        )
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of the estimate of g(i), one entry per frequency; an unreported key is estimated by 0."""
+
+    mean: Floats
+    bias: Floats
+    variance: Floats
+    mse: Floats
+
+
+def moments(law: Law, estimator: Estimator, frequencies: npt.ArrayLike) -> Moments:
+    """Exact mean, bias, variance and mean squared error at each frequency, from the rows.
+
+    E_i = sum_j pi_ij a_j,  MSE_i = (1 - pi_i) g(i)^2 + sum_j pi_ij (a_j - g(i))^2.
+
+    >>> from tamis.sampling.schemes import Everything
+    >>> from tamis.weighted.laws import SurvivalLaw
+    >>> law = SurvivalLaw(1.0, 1e-6, Everything())
+    >>> moments(law, MaximumLikelihood(law), [5, 50]).mse.round(2).tolist()
+    [25.01, 1.91]
+    """
+    i, place = np.unique(check_frequencies(frequencies), return_inverse=True)
+    fresh = np.minimum(np.diff(i, prepend=0), law.width)
+    group = np.cumsum(fresh) // _TOKENS
+    parts = np.split(i, np.flatnonzero(np.diff(group)) + 1)
+    mean, bias, variance = np.concatenate([_moments(law, estimator, p) for p in parts], axis=1)
+    every = mean[place], bias[place], variance[place]
+    return Moments(*every, every[2] + every[1] ** 2)
+
+
+def _moments(law: Law, estimator: Estimator, i: Ints) -> Floats:
+    """Mean, bias and variance of ascending frequencies."""
+    truth, reported = estimator.g(i.astype(np.float64)), law.reporting(i)
+    # Differences are taken from the likelier of g(i) and 0, so that few digits cancel.
+    centre = np.where(reported > 0.5, truth, 0.0)
+    tokens, ends = _tokens_of(i, law.width)
+    values = estimator.values(tokens)
+    first, second = np.empty((2, len(i)))
+    for n, row in enumerate(bands.rows(law, i)):
+        away = values[ends[n] - len(row) : ends[n]] - centre[n]
+        first[n], second[n] = row @ away, row @ away**2
+    first -= (1 - reported) * centre
+    second += (1 - reported) * centre**2
+    variance = np.maximum(second - first**2, 0.0)
+    return np.array([centre + first, (centre - truth) + first, variance])
+
+
+def _tokens_of(i: Ints, width: int) -> tuple[Ints, Ints]:
+    """All tokens of ascending rows, each once and in order; and where each row ends among them."""
+    before = np.append(0, i[:-1])
+    starts = np.maximum(before, i - width) + 1
+    ends = np.cumsum(i - starts + 1)
+    return np.repeat(i - ends + 1, i - starts + 1) + np.arange(ends[-1] if len(i) else 0), ends
+
+
+@dataclass(frozen=True)
+class PopulationError:
+    """Of the estimate of s = sum of L(x) g(w_x). NRMSE = sqrt(MSE) / |s|; nan when s is 0."""
+
+    bias: float
+    variance: float
+    mse: float
+    nrmse: float
+
+
+def population_error(
+    law: Law,
+    estimator: Estimator,
+    frequencies: npt.ArrayLike,
+    selection: npt.ArrayLike | None = None,
+) -> PopulationError:
+    """Exact error of a sum over keys with these frequencies (equation 12).
+
+    ``selection`` is L(x) for each key, a predicate or a weight; without it every key counts once.
+    Equal frequencies are computed once.
+    """
+    i, place = np.unique(check_frequencies(frequencies), return_inverse=True)
+    chosen = np.ones(len(place)) if selection is None else np.asarray(selection, dtype=np.float64)
+    if chosen.shape != place.shape:
+        raise InvalidInput("selection must have one entry for each frequency.")
+    each = moments(law, estimator, i)
+    weight = np.bincount(place, chosen, minlength=len(i))
+    bias = float(weight @ each.bias)
+    variance = float(np.bincount(place, chosen**2, minlength=len(i)) @ each.variance)
+    total = abs(float(weight @ estimator.g(i.astype(np.float64))))
+    mse = variance + bias**2
+    return PopulationError(bias, variance, mse, math.sqrt(mse) / total if total else math.nan)

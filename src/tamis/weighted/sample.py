@@ -1,0 +1,212 @@
+"""Private samples: keys that may be named, with tokens, estimates and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.privacy.certificate import Certificate
+from tamis.privacy.errors import InvalidInput
+from tamis.privacy.guarantee import Guarantee
+from tamis.sampling.counted import counted_table
+from tamis.sampling.schemes import Scheme
+from tamis.weighted import order
+from tamis.weighted.estimators import Estimator
+from tamis.weighted.intervals import intervals
+from tamis.weighted.mechanism import Tokens
+from tamis.weighted.plan import Plan, plan
+from tamis.weighted.tokens import draw
+
+ADDED = ("token", "estimate", "low", "high")
+
+
+@dataclass(frozen=True)
+class PrivateSample:
+    """What may be shared: key columns, token, estimate, low, high; by estimate, then by key.
+
+    Guarantee: ``guarantee``. The certificate says by which integers, and can be re-checked.
+    Everything below is computed from the table alone and costs nothing.
+    """
+
+    table: pa.Table
+    plan: Plan
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.plan.guarantee
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.plan.certificate
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of the key columns."""
+        return [name for name in self.table.column_names if name not in ADDED]
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def to_arrow(self) -> pa.Table:
+        return self.table
+
+    def to_pandas(self) -> Any:
+        return self.table.to_pandas()
+
+    def to_polars(self) -> Any:
+        import polars
+
+        return polars.from_arrow(self.table)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def top(self, k: int) -> PrivateSample:
+        """The k most frequent keys, by token."""
+        return self._rows(order.top(self._tokens(), k))
+
+    def rank(self, *key: object) -> float:
+        """The place of a key by token, from 1; keys with equal tokens share their mean place."""
+        return order.rank(self._tokens(), self._find(key))
+
+    def above(self, *key: object) -> PrivateSample:
+        """The keys with a higher token than this one."""
+        return self._rows(order.above(self._tokens(), self._find(key)))
+
+    def below(self, *key: object) -> PrivateSample:
+        """The keys with a lower token than this one."""
+        return self._rows(order.below(self._tokens(), self._find(key)))
+
+    def quantile(self, p: float) -> float:
+        """The p-quantile of the estimates of the named keys."""
+        return order.quantile(self.table["estimate"].to_numpy(), p)
+
+    def sum(self, weights: npt.ArrayLike | None = None, estimator: Estimator | None = None) -> float:
+        """The estimate of sum L(x) g(w_x), where ``weights`` are the L(x) of the rows (default 1).
+
+        g is the estimator's (default: the frequency itself). Keys that are not named count as 0.
+        """
+        if estimator is None:
+            values = self.table["estimate"].to_numpy()
+        else:
+            values = estimator.values(self.whole_tokens())
+        return float(np.sum(values if weights is None else values * np.asarray(weights)))
+
+    def whole_tokens(self) -> npt.NDArray[np.int64]:
+        """Tokens on the scale of frequencies, also when they are fine."""
+        return -(-self._tokens() // self.plan.mechanism.stride)
+
+    def _tokens(self) -> npt.NDArray[np.int64]:
+        tokens: npt.NDArray[np.int64] = self.table["token"].to_numpy()
+        return tokens
+
+    def _rows(self, where: npt.NDArray[np.int64]) -> PrivateSample:
+        return replace(self, table=self.table.take(pa.array(where)))
+
+    def _find(self, key: tuple[object, ...]) -> int:
+        if len(key) != len(self.keys):
+            raise InvalidInput(f"A key has {len(self.keys)} part(s): {', '.join(self.keys)}.")
+        same = pa.chunked_array([pa.repeat(True, len(self))])
+        for name, part in zip(self.keys, key, strict=True):
+            column = self.table[name]
+            try:
+                same = pc.and_(same, pc.equal(column, pa.scalar(part, column.type)))
+            except (pa.ArrowException, TypeError, ValueError):
+                raise InvalidInput(f"{name} is of type {column.type}, unlike the key given.") from None
+        place = pc.index(same, True).as_py()
+        if place < 0:
+            raise InvalidInput("This key was not named; it may be absent, rare, or not sampled.")
+        return int(place)
+
+    def __str__(self) -> str:
+        g = self.guarantee
+        shown = self.table.slice(0, 10)
+        rows = [self.table.column_names, *(_texts(row) for row in shown.to_pylist())]
+        widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+        left = len(self.keys)
+        lines = ["  ".join(cell.ljust(w) if n < left else cell.rjust(w)
+                           for n, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+                 for row in rows]
+        if len(self) > len(shown):
+            lines.append(f"... and {len(self) - len(shown):,} more keys")
+        lines.append(f"{len(self):,} keys named; epsilon {g.epsilon:g}, delta {g.delta:g} for one "
+                     f"{g.unit}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _texts(row: dict[str, Any]) -> list[str]:
+    return [_shorten(f"{v:,.1f}" if isinstance(v, float) else f"{v:,}" if n in ADDED else str(v))
+            for n, v in row.items()]
+
+
+def _shorten(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def sanitize(
+    sample: Any,
+    *,
+    key: str | Sequence[str],
+    frequency: str,
+    epsilon: float,
+    delta: float,
+    scheme: Scheme | None = None,
+    keys_per_unit: int = 1,
+    elements_per_key: int = 1,
+    unit: str = "element",
+    tokens: Tokens = "whole",
+    coverage: float = 0.95,
+) -> PrivateSample:
+    """Make a weighted sample private: which keys may be named, and how often they occur.
+
+    ``sample`` holds each sampled key once, with its exact frequency, and was drawn with the
+    probabilities of ``scheme`` independently for each key (tau chosen beforehand, or privately).
+    The default scheme is `Everything`: the sample is the whole histogram.
+
+    Guarantee: sampling and sanitising together satisfy (epsilon, delta)-differential privacy when
+    one unit is added or removed that touches at most ``keys_per_unit`` keys and adds at most
+    ``elements_per_key`` to each. That the sample was drawn with ``scheme`` (up to 2^-50) and that
+    units keep the bounds is for the caller to ensure. No private mechanism with the same scheme
+    names any key with a higher probability.
+
+    Edge cases: an empty sample gives an empty result. Bad input is refused before any draw.
+
+    Reference: Cohen, Geri, Sarlos, Stemmer (2021), Algorithms 2 to 5; docs/proofs.md.
+
+    >>> import tamis
+    >>> words = {"word": ["the", "rare"], "n": [1000, 1]}
+    >>> private = tamis.sanitize(words, key="word", frequency="n", epsilon=1.0, delta=1e-9)
+    >>> private.to_arrow()["word"].to_pylist()
+    ['the']
+    """
+    guarded = plan(epsilon, delta, keys_per_unit, elements_per_key, unit=unit, scheme=scheme,
+                   tokens=tokens, coverage=coverage)
+    elsewhere = replace(guarded, mechanism=replace(guarded.mechanism, elsewhere=True))
+    return release_sample(elsewhere, counted_table(sample, key, frequency), frequency)
+
+
+def release_sample(guarded: Plan, table: pa.Table, frequency: str) -> PrivateSample:
+    """Draw for every row of a checked table and keep what may be named, in canonical order."""
+    keys = [name for name in table.column_names if name != frequency]
+    clash = sorted(set(keys) & set(ADDED))
+    if clash:
+        raise InvalidInput(f"A key column may not be called {clash[0]!r}; rename it.")
+    guarded.mechanism.rule  # noqa: B018  everything that can fail does so before the first draw
+    tokens = draw(guarded.mechanism, table[frequency].to_numpy())
+    named = np.flatnonzero(tokens)
+    kept, tokens = table.select(keys).take(pa.array(named)), tokens[named]
+    distinct, place = np.unique(-(-tokens // guarded.mechanism.stride), return_inverse=True)
+    low, high = intervals(guarded.mechanism.law, distinct, guarded.coverage)
+    added = (tokens, guarded.estimator.values(distinct)[place], low[place], high[place])
+    for name, column in zip(ADDED, added, strict=True):
+        kept = kept.append_column(name, pa.array(column))
+    ways = [("estimate", "descending"), ("token", "descending"), *((k, "ascending") for k in keys)]
+    return PrivateSample(kept.take(pc.sort_indices(kept, sort_keys=ways)), guarded)

@@ -1,0 +1,128 @@
+"""The draw gives every key exactly the token that the integers define."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tamis.privacy import randomness
+from tamis.privacy.guarantee import Guarantee
+from tamis.privacy.verify import Survival, U
+from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor, Scheme
+from tamis.weighted.mechanism import Mechanism, Tokens
+from tamis.weighted.tokens import SchemeSampler, Words, draw
+from tests.sources import Forbidden, Listed
+
+STEPS = Custom({1: 0.01, 10: 0.3, 40: 0.8})
+SCHEMES = [Everything(), Pps(0.03), Pps(1e-5), Ppswor(0.05), Ppswor(0.01, 2), Ppswor(1e-4), STEPS]
+
+
+class Stream:
+    """A repeatable source, so that what was drawn can be compared with the integers."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+
+    def words(self, n: int) -> npt.NDArray[np.uint64]:
+        return self.generator.integers(0, 2**64, n, dtype=np.uint64)
+
+
+def mechanism(scheme: Scheme, epsilon: float = 1.0, delta: float = 1e-3,
+              tokens: Tokens = "whole", elsewhere: bool = False) -> Mechanism:
+    return Mechanism(Guarantee(epsilon, delta), scheme, tokens, elsewhere)
+
+
+def token_of(mech: Mechanism, frequency: int, word: int) -> int:
+    """One key, one prepared 128-bit word."""
+    with randomness.using(Listed([word >> 64, word & (2**64 - 1)])):
+        return int(draw(mech, np.array([frequency]))[0])
+
+
+def rows(law: Survival, upto: int) -> Iterator[tuple[int, dict[int, int]]]:
+    """(i, {x: T_i(x)}) by the plain recursion over all columns, none left out."""
+    column: dict[int, int] = {}
+    for i in range(1, upto + 1):
+        before, now = law.reporting(i - 1), law.reporting(i)
+        column[i - 1] = 0
+        for x, s in column.items():
+            terms = (now, law.D + (s * law.M >> law.k), U + (((s + law.D - U) << law.k) // law.M),
+                     now + (((s + law.D - before) << law.k) // law.M))
+            column[x] = now if x == 0 else min(terms)
+        yield i, dict(column)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_words_on_either_side_of_every_integer_get_the_tokens_on_either_side(
+        scheme: Scheme, epsilon: float) -> None:
+    mech = mechanism(scheme, epsilon)
+    for i, column in rows(mech.integers, 60):
+        if i not in (1, 2, 9, 10, 11, 34, 60):
+            continue
+        for bound in sorted(set(column.values()) - {0}):
+            for word in (bound - 1, min(bound, U - 1)):
+                expected = sum(t > word for t in column.values())
+                highest = max((x + 1 for x, t in column.items() if t > word), default=0)
+                assert expected == highest
+                assert token_of(mech, i, word) == highest
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_word_at_any_frequency_gets_the_token_of_the_integers(
+        scheme: Scheme, data: st.DataObject) -> None:
+    mech = mechanism(scheme, *data.draw(st.sampled_from([(0.1, 1e-6), (1.0, 1e-9), (5.0, 1e-4)])))
+    frequency = data.draw(st.integers(1, 10**12) | st.integers(1, 300))
+    word = data.draw(st.integers(0, U - 1) | st.integers(0, mech.integers.D * 4))
+    reported = word < mech.integers.reporting(frequency)
+    expected = mech.integers.walk(frequency, word)[0] if reported else 0
+    assert token_of(mech, frequency, word) == expected
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("scheme", SCHEMES[1:], ids=repr)
+def test_arrays_are_drawn_as_the_integers_say_key_by_key(scheme: Scheme, elsewhere: bool) -> None:
+    mech = mechanism(scheme, 0.5, 1e-6, elsewhere=elsewhere)
+    frequencies = np.concatenate([np.arange(1, 1500), np.geomspace(1500, 10**12, 500).astype(int)])
+    with randomness.using(Stream(1)):
+        tokens = draw(mech, frequencies)
+    with randomness.using(Stream(1)):
+        words = Words(len(frequencies))
+        sampler = SchemeSampler(mech)
+        for n, i in enumerate(frequencies.tolist()):
+            word = sampler.word(i, words, n)
+            expected = mech.integers.walk(i, word)[0] if word < mech.integers.reporting(i) else 0
+            assert tokens[n] == expected
+
+
+def test_the_second_half_of_a_word_is_drawn_only_when_the_first_does_not_decide() -> None:
+    mech = mechanism(Everything())
+    bound = mech.draw[0][5]
+    with randomness.using(Listed([(bound >> 64) + 1])):
+        assert draw(mech, np.array([50]))[0] == 45
+    with pytest.raises(AssertionError, match="more words"), randomness.using(Listed([bound >> 64])):
+        draw(mech, np.array([50]))
+
+
+@pytest.mark.parametrize("scheme", [Everything(), Pps(0.03), Ppswor(0.05), STEPS], ids=repr)
+def test_fine_tokens_refine_whole_ones_and_keep_the_order_of_words(scheme: Scheme) -> None:
+    fine, whole = mechanism(scheme, 1.0, 1e-3, "fine"), mechanism(scheme, 1.0, 1e-3)
+    stride = fine.stride
+    words = sorted(int(w) << 64 for w in Stream(2).words(300))
+    for i in (7, 33, 60):
+        tokens = [token_of(fine, i, w) for w in words]
+        assert tokens == sorted(tokens, reverse=True)
+        assert [-(-t // stride) for t in tokens] == [token_of(whole, i, w) for w in words]
+    assert len(set(tokens)) > len({-(-t // stride) for t in tokens})
+
+
+def test_an_empty_array_draws_nothing() -> None:
+    with randomness.using(Forbidden()):
+        for scheme in SCHEMES:
+            assert len(draw(mechanism(scheme), np.array([], dtype=np.int64))) == 0
