@@ -38,9 +38,10 @@ def p_value(tokens: npt.NDArray[np.int64], frequency: int, law: SurvivalLaw) -> 
     return float(stats.chisquare(observed[full], expected[full]).pvalue)
 
 
-@pytest.mark.parametrize(("scheme", "frequency"), CASES, ids=lambda v: repr(v))
+@pytest.mark.parametrize(("scheme", "frequency"), CASES, ids=repr)
 def test_tokens_follow_their_law_and_not_one_whose_epsilon_is_two_per_cent_off(
-        scheme: Scheme, frequency: int) -> None:
+    scheme: Scheme, frequency: int
+) -> None:
     epsilon, delta = 0.4, 1e-4
     mechanism = Mechanism(Guarantee(epsilon, delta), scheme)
     tokens = draw(mechanism, np.full(1_000_000, frequency))
@@ -54,8 +55,7 @@ def test_a_key_of_frequency_one_is_named_with_probability_delta() -> None:
     draws, delta = 10**8, 1e-6
     sampler = TableSampler(Mechanism(Guarantee(1.0, delta), Everything()))
     ones = np.ones(1 << 17, dtype=np.int64)
-    named = left = 0
-    left = draws
+    named, left = 0, draws
     while left:
         part = ones[: min(left, len(ones))]
         named += int(np.count_nonzero(sampler.tokens(part, Words(len(part)))))

@@ -32,8 +32,13 @@ class Stream:
         return self.generator.integers(0, 2**64, n, dtype=np.uint64)
 
 
-def mechanism(scheme: Scheme, epsilon: float = 1.0, delta: float = 1e-3,
-              tokens: Tokens = "whole", elsewhere: bool = False) -> Mechanism:
+def mechanism(
+    scheme: Scheme,
+    epsilon: float = 1.0,
+    delta: float = 1e-3,
+    tokens: Tokens = "whole",
+    elsewhere: bool = False,
+) -> Mechanism:
     return Mechanism(Guarantee(epsilon, delta), scheme, tokens, elsewhere)
 
 
@@ -50,8 +55,12 @@ def rows(law: Survival, upto: int) -> Iterator[tuple[int, dict[int, int]]]:
         before, now = law.reporting(i - 1), law.reporting(i)
         column[i - 1] = 0
         for x, s in column.items():
-            terms = (now, law.D + (s * law.M >> law.k), U + (((s + law.D - U) << law.k) // law.M),
-                     now + (((s + law.D - before) << law.k) // law.M))
+            terms = (
+                now,
+                law.D + (s * law.M >> law.k),
+                U + (((s + law.D - U) << law.k) // law.M),
+                now + (((s + law.D - before) << law.k) // law.M),
+            )
             column[x] = now if x == 0 else min(terms)
         yield i, dict(column)
 
@@ -59,7 +68,8 @@ def rows(law: Survival, upto: int) -> Iterator[tuple[int, dict[int, int]]]:
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_words_on_either_side_of_every_integer_get_the_tokens_on_either_side(
-        scheme: Scheme, epsilon: float) -> None:
+    scheme: Scheme, epsilon: float
+) -> None:
     mech = mechanism(scheme, epsilon)
     for i, column in rows(mech.integers, 60):
         if i not in (1, 2, 9, 10, 11, 34, 60):
@@ -76,7 +86,8 @@ def test_words_on_either_side_of_every_integer_get_the_tokens_on_either_side(
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_any_word_at_any_frequency_gets_the_token_of_the_integers(
-        scheme: Scheme, data: st.DataObject) -> None:
+    scheme: Scheme, data: st.DataObject
+) -> None:
     mech = mechanism(scheme, *data.draw(st.sampled_from([(0.1, 1e-6), (1.0, 1e-9), (5.0, 1e-4)])))
     frequency = data.draw(st.integers(1, 10**12) | st.integers(1, 300))
     word = data.draw(st.integers(0, U - 1) | st.integers(0, mech.integers.D * 4))
@@ -120,6 +131,42 @@ def test_fine_tokens_refine_whole_ones_and_keep_the_order_of_words(scheme: Schem
         assert tokens == sorted(tokens, reverse=True)
         assert [-(-t // stride) for t in tokens] == [token_of(whole, i, w) for w in words]
     assert len(set(tokens)) > len({-(-t // stride) for t in tokens})
+
+
+@pytest.mark.parametrize("z", [20, 36, 38, 41, 44, 50, 80, 88])
+def test_words_near_the_top_are_decided_exactly_where_q_is_almost_one(z: int) -> None:
+    mech = mechanism(Ppswor(0.05))
+    frequency = 20 * z
+    bound = mech.integers.reporting(frequency)
+    assert U - bound < 2**115
+    for word in (bound - 1, min(bound, U - 1), U - 1, U - 2**64, U - 2**74, bound - 2**64):
+        expected = mech.integers.walk(frequency, word)[0] if word < bound else 0
+        assert token_of(mech, frequency, word) == expected
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[1:], ids=repr)
+def test_rows_written_out_give_the_same_tokens_as_walking(scheme: Scheme) -> None:
+    mech = mechanism(scheme, 0.5, 1e-6)
+    frequencies = np.tile(np.arange(1, 400), 20)
+    written, walked = SchemeSampler(mech, many=True), SchemeSampler(mech)
+    assert written.rows is not None
+    assert written.rows.last > 300
+    with randomness.using(Stream(3)):
+        words = Words(len(frequencies))
+        tokens = written.tokens(frequencies, words)
+        assert np.array_equal(tokens, walked.tokens(frequencies, words))
+    assert (tokens > 0).any()
+
+
+def test_rows_written_out_leave_ties_to_the_integers() -> None:
+    mech = mechanism(Ppswor(0.05), 0.5, 1e-6)
+    sampler = SchemeSampler(mech, many=True)
+    for i, column in rows(mech.integers, 80):
+        for bound in {t for t in column.values() if 0 < t < mech.integers.reporting(i)}:
+            for word in (bound - 1, bound):
+                with randomness.using(Listed([word >> 64, word & (2**64 - 1)])):
+                    token = sampler.tokens(np.array([i]), Words(1))[0]
+                assert token == sum(t > word for t in column.values())
 
 
 def test_an_empty_array_draws_nothing() -> None:

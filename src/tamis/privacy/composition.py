@@ -98,8 +98,11 @@ def _best_step(epsilon: float, delta: float, k: int) -> tuple[float, float]:
         return math.log1p(0.5 * math.expm1(step) / d) / step if d > 0 else math.inf
 
     low = epsilon / k
-    high = brentq(lambda s: _excess(s, epsilon, k) - delta / 2, low, epsilon) if (
-        _excess(epsilon, epsilon, k) > delta / 2) else epsilon
+    high = (
+        brentq(lambda s: _excess(s, epsilon, k) - delta / 2, low, epsilon)
+        if (_excess(epsilon, epsilon, k) > delta / 2)
+        else epsilon
+    )
     grid = np.geomspace(low, high, 60)
     best = int(np.argmin([half(s) for s in grid]))
     around = (grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)])
@@ -124,12 +127,19 @@ def approximate_gaussian(guarantee: Guarantee) -> Composition | None:
     for factor in _SHRINK:
         curve = GaussianCurve(mu * factor, delta0 * factor)
         accounting = _grid(curve, guarantee)
-        rule = {"table": [hex(c) for c in gaussian_table(curve)], "stride": 1,
-                "accounting": accounting}
+        rule = {
+            "table": [hex(c) for c in gaussian_table(curve)],
+            "stride": 1,
+            "accounting": accounting,
+        }
         try:
-            verify.check_draw(rule, Fraction(repr(guarantee.epsilon)),
-                              Fraction(repr(guarantee.delta)), guarantee.keys_per_unit,
-                              guarantee.elements_per_key)
+            verify.check_draw(
+                rule,
+                Fraction(repr(guarantee.epsilon)),
+                Fraction(repr(guarantee.delta)),
+                guarantee.keys_per_unit,
+                guarantee.elements_per_key,
+            )
         except verify.Refused:
             continue
         return Composition(curve, accounting)
@@ -151,8 +161,13 @@ def _gaussian(guarantee: Guarantee, share: float) -> tuple[float, float]:
     k, m, epsilon = guarantee.keys_per_unit, guarantee.elements_per_key, guarantee.epsilon
     gift = -math.expm1(math.log1p(-guarantee.delta * share) / k)
     left = guarantee.delta * (1 - share)
-    mu = math.exp(brentq(lambda t: math.log(gaussian_delta(math.exp(t), epsilon) + 1e-300)
-                         - math.log(left), math.log(1e-9 * epsilon), math.log(100 + 10 * epsilon)))
+    mu = math.exp(
+        brentq(
+            lambda t: math.log(gaussian_delta(math.exp(t), epsilon) + 1e-300) - math.log(left),
+            math.log(1e-9 * epsilon),
+            math.log(100 + 10 * epsilon),
+        )
+    )
     mu /= m * math.sqrt(k)
     return mu, _first_gift(mu, gift, m)
 

@@ -25,9 +25,7 @@ class ApproximateCurve:
 
     def power(self, level: npt.ArrayLike) -> Floats:
         s, e = np.asarray(level, dtype=np.float64), math.exp(self.epsilon)
-        return np.minimum(
-            np.minimum(1.0, e * s + self.delta), 1 - (1 - self.delta - s) / e
-        )
+        return np.minimum(np.minimum(1.0, e * s + self.delta), 1 - (1 - self.delta - s) / e)
 
     def describe(self) -> str:
         return f"(epsilon, delta) = ({self.epsilon:.6g}, {self.delta:.6g}) per key"

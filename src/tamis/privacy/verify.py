@@ -84,8 +84,10 @@ class Scheme:
         if self.name == "custom":
             self.steps = [(int(i), int(Fraction(q) * U)) for i, q in rule["steps"]]
             need(bool(self.steps) and self.steps[0][0] == 1, "steps must start at frequency 1")
-            need(all(a[0] < b[0] and a[1] <= b[1] for a, b in pairwise(self.steps)),
-                 "q must not decrease")
+            need(
+                all(a[0] < b[0] and a[1] <= b[1] for a, b in pairwise(self.steps)),
+                "q must not decrease",
+            )
             need(self.steps[0][1] >= 0 and self.steps[-1][1] <= U, "q must lie in [0, 1]")
 
     def units(self, i: int) -> int:
@@ -138,8 +140,9 @@ class Survival:
 
     def cap(self, p: int) -> int:
         """h(p): the most words for which the next frequency may be reported."""
-        return min(U, self.D + (p * self.M >> self.k),
-                   U - ceil_div(U - self.D - p << self.k, self.M))
+        return min(
+            U, self.D + (p * self.M >> self.k), U - ceil_div(U - self.D - p << self.k, self.M)
+        )
 
     def draw(self) -> list[int]:
         """C[d] = Pr[D < d] U when nothing is sampled away: h applied d times to 0."""
@@ -168,12 +171,14 @@ class Survival:
     def back(self, i: int, u: int) -> int:
         """The largest s with T_i = u or less where T_{i-1} = s; -1 if there is none."""
         M, k, D, now, before = self.M, self.k, self.D, self.reporting(i), self.reporting(i - 1)
-        return max(((u - D + 1 << k) - 1) // M if u >= D else -1,
-                   ((u - U + 1) * M - 1 >> k) + U - D,
-                   ((u - now + 1) * M - 1 >> k) + before - D)
+        return max(
+            ((u - D + 1 << k) - 1) // M if u >= D else -1,
+            ((u - U + 1) * M - 1 >> k) + U - D,
+            ((u - now + 1) * M - 1 >> k) + before - D,
+        )
 
     def walk(self, i: int, u: int) -> tuple[int, int]:
-        """The token of a key of frequency i for a word u < P_i, and where the word ended up in it."""
+        """The token of a key of frequency i for a word u < P_i, and where in it the word ends."""
         while (s := self.back(i, u)) >= 0:
             i, u = i - 1, s
         return i, u
@@ -206,8 +211,9 @@ class Survival:
                 found.setdefault(k, set()).add(t)
         return {k: sorted(places - {0}, reverse=True) for k, places in found.items()}
 
-    def rows(self, start: int, pieces: dict[int, list[int]]) -> Iterator[
-            tuple[int, list[int], list[int]]]:
+    def rows(
+        self, start: int, pieces: dict[int, list[int]]
+    ) -> Iterator[tuple[int, list[int], list[int]]]:
         """(i, [U, P_{i-1}, T_{i-1}(x)...], [U, P_i, T_i(x)...]) for i >= start, on equal columns x.
 
         Columns x < start - 1 are left out, and so are those that have reached P: begin early.
@@ -216,11 +222,18 @@ class Survival:
         before, old = self.reporting(start - 1), [0]
         while True:
             now, inside = self.reporting(i), pieces.get(i, [])
-            new = [min(now, D + (s * M >> k), U + ((s + D - U << k) // M),
-                       now + ((s + D - before << k) // M)) for s in old] + inside
+            new = [
+                min(
+                    now,
+                    D + (s * M >> k),
+                    U + ((s + D - U << k) // M),
+                    now + ((s + D - before << k) // M),
+                )
+                for s in old
+            ] + inside
             yield i, [U, before, *old, *repeat(0, len(inside))], [U, now, *new]
             reached = next((n for n, t in enumerate(new) if t < now), len(new))
-            before, old, i = now, [*new[max(0, reached - 1):], 0], i + 1
+            before, old, i = now, [*new[max(0, reached - 1) :], 0], i + 1
 
     def width(self) -> int:
         """A bound on the tokens of a row, whatever the scheme (docs/proofs.md, section 4)."""
@@ -255,8 +268,10 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
         p, q = cells(new), cells(old)
         spent = 0 if away < 0 else (M + (1 << k)) * (away + len(p) + 1)
         for one, other in ((p, q), (q, p)):
-            need(hockey(one, other, M, k) + spent <= allowed << k,
-                 f"frequencies {i - 1} and {i} can be told apart too well")
+            need(
+                hockey(one, other, M, k) + spent <= allowed << k,
+                f"frequencies {i - 1} and {i} can be told apart too well",
+            )
 
     rows, last = (quiet + width) * width * (3 if fine else 1), [0]
     if rows <= CELLS:
@@ -282,19 +297,31 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
     return f"rounding lemma: its conditions hold; rows at {len(spots)} frequencies checked"
 
 
-def optimal_composition(epsilon: Fraction, delta: Fraction, times: int, total: Fraction) -> Fraction:
+def optimal_composition(
+    epsilon: Fraction, delta: Fraction, times: int, total: Fraction
+) -> Fraction:
     """The least delta for which ``times`` (epsilon, delta) steps are (total, delta) private.
 
     Kairouz, Oh, Viswanath (2017), theorem 3.3, with exp(epsilon) rounded up, exp(total) down.
     """
     y, z = (exp_bounds(epsilon)[1] >> 128) + 1, exp_bounds(total)[0] >> 128
-    gain = sum(comb(times, n) * max(0, (y ** (times - 2 * n) << 128) - (z << 128 * (times - 2 * n)))
-               * (y << 128) ** n for n in range(times // 2 + 1))
+    gain = sum(
+        comb(times, n)
+        * max(0, (y ** (times - 2 * n) << 128) - (z << 128 * (times - 2 * n)))
+        * (y << 128) ** n
+        for n in range(times // 2 + 1)
+    )
     return 1 - (1 - delta) ** times * (1 - Fraction(gain, (y + U) ** times << 128))
 
 
-def grid_composition(pairs: list[tuple[list[int], list[int]]], times: int, total: Fraction,
-                     base: Fraction, span: int, reach: int) -> Fraction:
+def grid_composition(
+    pairs: list[tuple[list[int], list[int]]],
+    times: int,
+    total: Fraction,
+    base: Fraction,
+    span: int,
+    reach: int,
+) -> Fraction:
     """A bound on delta at epsilon = total when any ``times`` of the pairs are composed.
 
     The hockey-stick curve of the worst pair is taken at powers of ``base`` and joined by straight
@@ -309,10 +336,18 @@ def grid_composition(pairs: list[tuple[list[int], list[int]]], times: int, total
         rise.append(rise[-1] * up >> _F)
         fall.append(fall[-1] * down >> _F)
     x = fall[span:0:-1] + rise[: span + 1]
-    curve = [max(hockey(p, q, v, _F) for pair in pairs for p, q in (pair, pair[::-1])) // U + 1
-             for v in x]
-    slopes = [(curve[0] - one << _F) // x[0], *((b - a << _F) // (d - c) for (a, b), (c, d) in
-              zip(pairwise(curve), pairwise(x), strict=True)), 0]
+    curve = [
+        max(hockey(p, q, v, _F) for pair in pairs for p, q in (pair, pair[::-1])) // U + 1
+        for v in x
+    ]
+    slopes = [
+        (curve[0] - one << _F) // x[0],
+        *(
+            (b - a << _F) // (d - c)
+            for (a, b), (c, d) in zip(pairwise(curve), pairwise(x), strict=True)
+        ),
+        0,
+    ]
     mass = [max(0, (b - a) * v >> _F) + pad for (a, b), v in zip(pairwise(slopes), x, strict=True)]
     sums, beyond = _power(mass, curve[-1], times, reach)
     limit, half = exp_bounds(total)[0] >> 256 - _F, len(sums) // 2
@@ -335,8 +370,10 @@ def _convolve(a: list[int], b: list[int], reach: int, beyond: int) -> tuple[list
     for law in (a, b):
         product *= int.from_bytes(b"".join(w.to_bytes(width, "little") for w in law), "little")
     raw = product.to_bytes(width * (count + 1), "little")
-    sums = [(int.from_bytes(raw[n : n + width], "little") >> _F) + 1
-            for n in range(0, width * count, width)]
+    sums = [
+        (int.from_bytes(raw[n : n + width], "little") >> _F) + 1
+        for n in range(0, width * count, width)
+    ]
     cut = max(0, count // 2 - reach)
     kept = sums[cut : count - cut]
     kept[0] += sum(sums[:cut])
@@ -358,8 +395,11 @@ def draw_table(rule: dict[str, Any]) -> tuple[list[int], int]:
     if "table" in rule:
         table, stride = [integer(c) for c in rule["table"]], int(rule["stride"])
     else:
-        law = Survival((integer(rule["growth"]), int(rule["shift"])), integer(rule["gift"]),
-                       Scheme({"name": "everything"}))
+        law = Survival(
+            (integer(rule["growth"]), int(rule["shift"])),
+            integer(rule["gift"]),
+            Scheme({"name": "everything"}),
+        )
         table, stride = law.draw(), 1
         if rule["tokens"] == "fine":
             table, stride = law.fine_draw()
@@ -368,8 +408,9 @@ def draw_table(rule: dict[str, Any]) -> tuple[list[int], int]:
     return table, stride
 
 
-def check_draw(rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int,
-               elements: int) -> str:
+def check_draw(
+    rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int, elements: int
+) -> str:
     """Nothing sampled away: every pair of rows is a coarsening of D against D + shift."""
     table, stride = draw_table(rule)
     law = [b - a for a, b in pairwise(table)]
@@ -377,8 +418,9 @@ def check_draw(rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: i
 
     def close(at: Fraction, allowed: Fraction) -> bool:
         M, words = exp_bounds(at)[0], int(allowed * U)
-        return all(hockey(p, q, M, 256) <= words << 256 for pair in pairs
-                   for p, q in (pair, pair[::-1]))
+        return all(
+            hockey(p, q, M, 256) <= words << 256 for pair in pairs for p, q in (pair, pair[::-1])
+        )
 
     if keys == 1:
         need(close(epsilon, delta), "neighbouring frequencies can be told apart too well")
@@ -389,20 +431,23 @@ def check_draw(rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: i
         need(close(step, given), "neighbouring frequencies can be told apart too well")
         spent = optimal_composition(step, given, keys, epsilon)
     else:
-        spent = grid_composition(pairs, keys, epsilon, number(grid["base"]), int(grid["span"]),
-                                 int(grid["reach"]))
+        spent = grid_composition(
+            pairs, keys, epsilon, number(grid["base"]), int(grid["span"]), int(grid["reach"])
+        )
     need(spent <= delta, "a unit spends more than is promised")
     return f"{keys} keys composed: a unit spends {decimals(spent / delta)} of delta"
 
 
-def check_sampled(rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int,
-                  elements: int) -> str:
+def check_sampled(
+    rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int, elements: int
+) -> str:
     """A sampling scheme: neighbouring rows one by one, then group privacy, then composition."""
     step, given = (number(rule["accounting"]["element"][name]) for name in ("epsilon", "delta"))
     whole, lost = (number(rule["accounting"]["key"][name]) for name in ("epsilon", "delta"))
     need(step > 0 and 0 < given < 1, "epsilon0 and delta0 are out of range")
-    law = Survival((integer(rule["growth"]), int(rule["shift"])), integer(rule["gift"]),
-                   Scheme(rule["scheme"]))
+    law = Survival(
+        (integer(rule["growth"]), int(rule["shift"])), integer(rule["gift"]), Scheme(rule["scheme"])
+    )
     M, away = exp_bounds(step)[0] >> 128, integer(rule["away"]) if "away" in rule else -1
     said = check_rows(law, M, 128, int(given * U), away, rule["tokens"] == "fine")
     grown = sum(Fraction(exp_bounds(step * n)[1], 1 << 256) for n in range(1, elements))
@@ -419,8 +464,10 @@ def decimals(share: Fraction) -> Decimal:
 def check(certificate: dict[str, Any]) -> str:
     """Say what was checked, or raise `Refused`."""
     try:
-        need(certificate["format"] == "tamis certificate" and certificate["version"] == 1,
-             "this is not a certificate that this program knows")
+        need(
+            certificate["format"] == "tamis certificate" and certificate["version"] == 1,
+            "this is not a certificate that this program knows",
+        )
         promise, rule = certificate["guarantee"], certificate["rule"]
         epsilon, delta = number(promise["epsilon"]), number(promise["delta"])
         keys, elements = int(promise["keys_per_unit"]), int(promise["elements_per_key"])

@@ -16,9 +16,9 @@ from tamis.sampling.keys import key_column
 def counted_table(data: Any, key: str | Sequence[str], frequency: str) -> pa.Table:
     """The key columns and the frequency (as int64), checked; the order of rows is kept.
 
-    ``data`` is a pyarrow.Table, anything with ``__arrow_c_stream__`` (pandas and polars have it), or
-    a mapping from names to columns. Each key must stand in one row only: a key in two rows would be
-    drawn for twice.
+    ``data`` is a pyarrow.Table, anything with ``__arrow_c_stream__`` (pandas and polars have it),
+    or a mapping from names to columns. Each key must stand in one row only: a key in two rows would
+    be drawn for twice.
     """
     keys = [key] if isinstance(key, str) else list(key)
     table = _select(_table(data), [*keys, frequency])

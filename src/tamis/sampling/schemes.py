@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,11 @@ class _Threshold(Scheme):
         return self.tau * grown
 
     def rule(self) -> dict[str, Any]:
-        return {"name": type(self).__name__.lower(), "tau": repr(float(self.tau)),
-                "power": repr(float(self.power))}
+        return {
+            "name": type(self).__name__.lower(),
+            "tau": repr(float(self.tau)),
+            "power": repr(float(self.power)),
+        }
 
 
 @dataclass(frozen=True)
@@ -140,10 +144,10 @@ def _steps(q: Any, upto: int | None) -> tuple[tuple[int, Fraction], ...]:
         raise InvalidInput("Custom: q is empty; give at least q(1).")
     if exact[0][0] != 1:
         exact.insert(0, (1, Fraction(0)))
-    for (_, a), (i, b) in zip(exact, exact[1:], strict=False):
+    for (_, a), (i, b) in pairwise(exact):
         if b < a:
             raise InvalidInput(f"Custom: q must not decrease, but q({i}) is below q({i - 1}).")
-    kept = [exact[0]] + [b for a, b in zip(exact, exact[1:], strict=False) if a[1] != b[1]]
+    kept = [exact[0]] + [b for a, b in pairwise(exact) if a[1] != b[1]]
     return tuple(kept)
 
 

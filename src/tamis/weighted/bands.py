@@ -36,13 +36,13 @@ def offsets(law: Law, tokens: Ints, look: Callable[[Column], Ints]) -> Ints:
 
 
 def each_column(law: Law, first: int, last: int) -> Iterator[tuple[Floats, Floats]]:
-    """(S_i(j - 1), pi_ij) over i = j, j + 1, ..., for j = first, ..., last."""
+    """(pi_ij, S_i(j)) over i = j, j + 1, ..., for j = first, ..., last."""
     tokens = np.arange(first, last + 1)
     alike = _settled(law, tokens - 1)
     for column in _columns(law, tokens[: alike + 1]):
-        at_least, exactly = column.at_least, column.exactly
-        yield from zip(at_least, exactly, strict=True)
-    yield from repeat((at_least[-1], exactly[-1]), max(0, len(tokens) - alike - 1))
+        exactly, above = column.exactly, column.above
+        yield from zip(exactly, above, strict=True)
+    yield from repeat((exactly[-1], above[-1]), max(0, len(tokens) - alike - 1))
 
 
 def rows(law: Law, frequencies: Ints) -> Iterator[Floats]:

@@ -27,8 +27,8 @@ Ints = npt.NDArray[np.int64]
 Function = Callable[[Floats], Floats]
 
 _TIE = 1e-9  # relative: probabilities closer than this count as equal, whatever their rounding
-_MOST_WORK = 5 * 10**8  # cells of a recursion over tokens: about half a minute
-_PER_TOKEN = 2000  # what one token costs beyond its cells, in cells
+_MOST_WORK = 4 * 10**8  # cells of a recursion over tokens: about a minute
+_PER_TOKEN = 100  # what one token costs beyond its cells, in cells
 _TOKENS = 1 << 20  # tokens whose values are held at a time
 
 
@@ -118,20 +118,21 @@ class _Sequential(ABC):
         return _Progress(self)
 
     @abstractmethod
-    def choose(self, left: Floats, at_least: Floats, exactly: Floats, before: float) -> float:
-        """a_j from what is left of g(i) over i = j, j + 1, ..., and from a_{j-1}."""
+    def start(self, frequencies: Ints) -> Floats:
+        """What is known of each frequency before the first token."""
+
+    @abstractmethod
+    def step(self, known: Floats, exactly: Floats, above: Floats, before: float) -> float:
+        """a_j, from a_{j-1} and what is known of i = j, j + 1, ...; then a_j is made known too."""
 
 
 class _Progress:
-    """The values so far, and what is left of g(i) for the frequencies of the tokens to come.
-
-    left(i) = g(i) - sum over the tokens h so far of a_h pi_ih.
-    """
+    """The values so far, and what is known of the frequencies that later tokens come from."""
 
     def __init__(self, rule: _Sequential) -> None:
         self.rule = rule
-        self.known = np.empty(0)
-        self.left = rule.g(np.arange(1.0, rule.law.width + 1))
+        self.values = np.empty(0)
+        self.ahead = rule.start(np.arange(1, rule.law.width + 1))
 
     def upto(self, last: int) -> Floats:
         if last > self.rule.limit:
@@ -140,34 +141,32 @@ class _Progress:
                 f"tokens above {self.rule.limit:,} are too many; use MaximumLikelihood, which "
                 "takes each token alone."
             )
-        if last > len(self.known):
+        if last > len(self.values):
             self._extend(last)
-        return self.known
+        return self.values
 
     def _extend(self, last: int) -> None:
-        done, width = len(self.known), self.rule.law.width
-        new = np.empty(last - done)
-        beyond = np.arange(done + width + 1, last + width + 1, dtype=np.float64)
-        left = np.concatenate([self.left, self.rule.g(beyond)])
-        before = float(self.known[-1]) if done else 0.0
+        done, width = len(self.values), self.rule.law.width
+        beyond = self.rule.start(np.arange(done + width + 1, last + width + 1))
+        known, new = np.concatenate([self.ahead, beyond]), np.empty(last - done)
+        value = float(self.values[-1]) if done else 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            for n, (at_least, exactly) in enumerate(
-                bands.each_column(self.rule.law, done + 1, last)
-            ):
-                window = left[n : n + len(exactly)]
-                before = new[n] = self.rule.choose(window, at_least, exactly, before)
-                window -= before * exactly
+            for n, (exactly, above) in enumerate(bands.each_column(self.rule.law, done + 1, last)):
+                value = self.rule.step(known[n : n + len(exactly)], exactly, above, value)
+                new[n] = value
         if not np.isfinite(new).all():
             raise InvalidInput(
                 f"{type(self.rule).__name__} has values beyond the range of floating point from "
                 f"token {done + 1 + int(np.argmin(np.isfinite(new))):,} on; use MaximumLikelihood."
             )
-        self.known, self.left = np.concatenate([self.known, new]), left[last - done :]
+        self.values, self.ahead = np.concatenate([self.values, new]), known[last - done :]
 
 
 @dataclass(frozen=True)
 class BiasedDown(_Sequential):
-    """a_j = min over i with pi_ij > 0 of (g(i) - sum_{h<j} a_h pi_ih) / (pi_i - sum_{h<j} pi_ih).
+    """a_j = min over i with pi_ij > 0 of r_ij, r_ij = (g(i) - sum_h a_h pi_ih) / S_i(j-1), h < j.
+
+    r_ij is the value that all tokens from j on would need to make the estimate of g(i) unbiased.
 
     Guarantee: a_j >= 0, and the mean of the estimate is at most g(i) at every frequency i.
 
@@ -179,12 +178,22 @@ class BiasedDown(_Sequential):
     Reference: equation (41).
     """
 
-    def choose(self, left: Floats, at_least: Floats, exactly: Floats, before: float) -> float:
+    def start(self, frequencies: Ints) -> Floats:
+        """r_i1 = g(i) / pi_i."""
+        reporting = self.law.reporting(frequencies)
+        g = self.g(frequencies.astype(np.float64))
+        return np.divide(g, reporting, out=np.zeros_like(g), where=reporting > 0)
+
+    def step(self, known: Floats, exactly: Floats, above: Floats, before: float) -> float:
         possible = np.flatnonzero(exactly)
         if not len(possible):
             return before
-        among = slice(possible[0], possible[-1] + 1)
-        return float((left[among] / at_least[among]).min())
+        first, last = int(possible[0]), int(possible[-1]) + 1
+        value = float(known[first:last].min())
+        later = slice(max(first, 1), last)  # i = j has no later token
+        # r_i,j+1 - r_ij as a product of two terms that are not negative: rounding cannot lower r.
+        known[later] += (known[later] - value) * (exactly[later] / above[later])
+        return value
 
 
 @dataclass(frozen=True)
@@ -199,8 +208,14 @@ class Unbiased(_Sequential):
     Reference: section 7.1.
     """
 
-    def choose(self, left: Floats, at_least: Floats, exactly: Floats, before: float) -> float:
-        return float(left[0] / exactly[0]) if exactly[0] else 0.0
+    def start(self, frequencies: Ints) -> Floats:
+        """g(i), from which the share of each token is taken off."""
+        return np.array(self.g(frequencies.astype(np.float64)))
+
+    def step(self, known: Floats, exactly: Floats, above: Floats, before: float) -> float:
+        value = float(known[0] / exactly[0]) if exactly[0] else 0.0
+        known -= value * exactly
+        return value
 
 
 def _check_function(g: Function) -> None:

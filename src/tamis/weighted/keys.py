@@ -43,8 +43,7 @@ def histogram_reporting(epsilon: float, delta: float, frequency: npt.ArrayLike) 
     return np.where(i <= n, np.minimum(grown, 1.0), 1 - np.maximum(left, 0.0))
 
 
-def ppswor_reporting(epsilon: float, delta: float, tau: float,
-                     frequency: npt.ArrayLike) -> Floats:
+def ppswor_reporting(epsilon: float, delta: float, tau: float, frequency: npt.ArrayLike) -> Floats:
     """pi_i under threshold ppswor sampling by frequency: pi*_i until it exceeds q_i, then q_i.
 
     Lemma 4.4. Once the sampling rate is the tighter bound it stays so.

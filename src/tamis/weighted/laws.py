@@ -25,8 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Column:
-    """What token j says: rows are tokens, columns the frequencies j, j+1, ... that it can come from.
-    """
+    """What tokens say: a row per token j, a column per frequency j, j+1, ... it can come from."""
 
     frequencies: Ints  # (n, width)
     reporting: Floats  # pi_i
@@ -83,9 +82,12 @@ class DrawLaw(Law):
         steps = np.arange(self.width)
         shape = (len(j), self.width)
         frequencies = j[:, None] + steps
-        return Column(frequencies, self.reporting(frequencies),
-                      np.broadcast_to(self.cumulative[1:], shape),
-                      np.broadcast_to(self.cumulative[:-1], shape))
+        return Column(
+            frequencies,
+            self.reporting(frequencies),
+            np.broadcast_to(self.cumulative[1:], shape),
+            np.broadcast_to(self.cumulative[:-1], shape),
+        )
 
     def row(self, frequency: int) -> tuple[Ints, Floats]:
         draws = np.arange(min(frequency, self.width))
@@ -122,7 +124,7 @@ class SurvivalLaw(Law):
 
     def cap(self, p: Floats) -> Floats:
         """h(p) = min{1, e p + delta, 1 - (1 - delta - p) / e}."""
-        e = np.exp(self.epsilon)
+        e = math.exp(self.epsilon)
         return np.minimum(np.minimum(1.0, e * p + self.delta), 1 - (1 - self.delta - p) / e)
 
     def reporting(self, frequency: npt.ArrayLike) -> Floats:
@@ -140,17 +142,19 @@ class SurvivalLaw(Law):
         p = np.zeros(len(last))
         for n in range(length):
             at = last - (length - 1 - n)
-            p = np.where(at < 1, 0.0, np.minimum(self.scheme.probability(np.maximum(at, 0)),
-                                                 self.cap(p)))
+            p = np.where(
+                at < 1, 0.0, np.minimum(self.scheme.probability(np.maximum(at, 0)), self.cap(p))
+            )
             if n >= length - extra - 1:
                 out[:, n - (length - extra - 1)] = p
         return out
 
     def _step(self, s: Floats, before: Floats, now: Floats) -> Floats:
         """S_i(x) from s = S_{i-1}(x): the minimum of four affine terms."""
-        e, d = np.exp(self.epsilon), self.delta
-        return np.minimum(np.minimum(now, d + e * s),
-                          np.minimum(1 - (1 - d - s) / e, now - (before - d - s) / e))
+        e, d = math.exp(self.epsilon), self.delta
+        return np.minimum(
+            np.minimum(now, d + e * s), np.minimum(1 - (1 - d - s) / e, now - (before - d - s) / e)
+        )
 
     def columns(self, tokens: npt.ArrayLike) -> Column:
         j = np.atleast_1d(np.asarray(tokens, dtype=np.int64))

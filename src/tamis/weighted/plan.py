@@ -108,10 +108,14 @@ class Plan:
         if self.half is None:
             return "\n".join([*lines, "no frequency is named with probability one half"])
         lines.append(f"{'frequency':>10} {'named':>9} {'estimate':>16} {'interval':>16}")
-        for i in sorted({max(1, round(self.half * f)) for f in (0.25, 0.5, 0.75, 1, 1.5, 2, 5, 50)}):
+        for i in sorted(
+            {max(1, round(self.half * f)) for f in (0.25, 0.5, 0.75, 1, 1.5, 2, 5, 50)}
+        ):
             m, (low, high) = self.moments(i), self.interval(i)
-            lines.append(f"{i:>10,} {float(self.reporting(i)):>9.3g} "
-                         f"{f'{m.mean[0]:.1f} +- {m.mse[0] ** 0.5:.1f}':>16} {f'{low:,}..{high:,}':>16}")
+            lines.append(
+                f"{i:>10,} {float(self.reporting(i)):>9.3g} "
+                f"{f'{m.mean[0]:.1f} +- {m.mse[0] ** 0.5:.1f}':>16} {f'{low:,}..{high:,}':>16}"
+            )
         return "\n".join(lines)
 
 
@@ -134,6 +138,8 @@ def plan(
         what is promised for one unit added or removed.
     keys_per_unit, elements_per_key
         how much one unit may contribute: to how many keys, and how much to the frequency of each.
+    unit
+        what a unit is called, in words: it is only repeated in the guarantee.
     scheme
         which keys are looked at: `Everything` (the default), `Pps`, `Ppswor` or `Custom`.
     tokens
@@ -146,7 +152,7 @@ def plan(
 
 
 def check_coverage(coverage: float) -> float:
-    if not (isinstance(coverage, (int, float)) and 0 < coverage < 1):
+    if not 0 < coverage < 1:
         raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {coverage!r}.")
     return float(coverage)
 

@@ -87,7 +87,9 @@ class PrivateSample:
         """The p-quantile of the estimates of the named keys."""
         return order.quantile(self.table["estimate"].to_numpy(), p)
 
-    def sum(self, weights: npt.ArrayLike | None = None, estimator: Estimator | None = None) -> float:
+    def sum(
+        self, weights: npt.ArrayLike | None = None, estimator: Estimator | None = None
+    ) -> float:
         """The estimate of sum L(x) g(w_x), where ``weights`` are the L(x) of the rows (default 1).
 
         g is the estimator's (default: the frequency itself). Keys that are not named count as 0.
@@ -118,7 +120,9 @@ class PrivateSample:
             try:
                 same = pc.and_(same, pc.equal(column, pa.scalar(part, column.type)))
             except (pa.ArrowException, TypeError, ValueError):
-                raise InvalidInput(f"{name} is of type {column.type}, unlike the key given.") from None
+                raise InvalidInput(
+                    f"{name} is of type {column.type}, unlike the key given."
+                ) from None
         place = pc.index(same, True).as_py()
         if place < 0:
             raise InvalidInput("This key was not named; it may be absent, rare, or not sampled.")
@@ -130,21 +134,28 @@ class PrivateSample:
         rows = [self.table.column_names, *(_texts(row) for row in shown.to_pylist())]
         widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
         left = len(self.keys)
-        lines = ["  ".join(cell.ljust(w) if n < left else cell.rjust(w)
-                           for n, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
-                 for row in rows]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if n < left else cell.rjust(w)
+                for n, (cell, w) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
         if len(self) > len(shown):
             lines.append(f"... and {len(self) - len(shown):,} more keys")
-        lines.append(f"{len(self):,} keys named; epsilon {g.epsilon:g}, delta {g.delta:g} for one "
-                     f"{g.unit}")
+        lines.append(
+            f"{len(self):,} keys named; epsilon {g.epsilon:g}, delta {g.delta:g} for one {g.unit}"
+        )
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
 def _texts(row: dict[str, Any]) -> list[str]:
-    return [_shorten(f"{v:,.1f}" if isinstance(v, float) else f"{v:,}" if n in ADDED else str(v))
-            for n, v in row.items()]
+    return [
+        _shorten(f"{v:,.1f}" if isinstance(v, float) else f"{v:,}" if n in ADDED else str(v))
+        for n, v in row.items()
+    ]
 
 
 def _shorten(text: str, most: int = 40) -> str:
@@ -187,8 +198,16 @@ def sanitize(
     >>> private.to_arrow()["word"].to_pylist()
     ['the']
     """
-    guarded = plan(epsilon, delta, keys_per_unit, elements_per_key, unit=unit, scheme=scheme,
-                   tokens=tokens, coverage=coverage)
+    guarded = plan(
+        epsilon,
+        delta,
+        keys_per_unit,
+        elements_per_key,
+        unit=unit,
+        scheme=scheme,
+        tokens=tokens,
+        coverage=coverage,
+    )
     elsewhere = replace(guarded, mechanism=replace(guarded.mechanism, elsewhere=True))
     return release_sample(elsewhere, counted_table(sample, key, frequency), frequency)
 

@@ -17,21 +17,26 @@ import numpy.typing as npt
 from tamis.privacy import randomness
 from tamis.privacy.verify import Survival, U
 from tamis.weighted.mechanism import Mechanism
+from tamis.weighted.rows import RowTable
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 CHUNK = 1 << 16  # keys at a time: what is worked on stays in the processor's cache
+MANY = 200_000  # from so many keys on, rows of low frequencies are written out
+LOW = 1 << 16  # frequencies below it may be looked up
 _LOOSE = 2.0**-40  # what an enclosure leaves, relatively, for the error of a float q (below 2^-45)
 _ROUND = 2.0**-48  # and for the rounding of one step
 _HALF = 2.0**64
+_TOP = 1 - 2.0**-50  # above it, words near 2^64 are always compared in full
 
 
 def draw(mechanism: Mechanism, frequencies: Ints) -> Ints:
     """A token for every frequency; 0 where the key is not reported."""
     tokens = np.empty(len(frequencies), dtype=np.int64)
-    sampler = TableSampler(mechanism) if mechanism.everything else SchemeSampler(mechanism)
+    many = len(frequencies) > MANY
+    sampler = TableSampler(mechanism) if mechanism.everything else SchemeSampler(mechanism, many)
     for start in range(0, len(frequencies), CHUNK):
         part = frequencies[start : start + CHUNK]
         tokens[start : start + CHUNK] = sampler.tokens(part, Words(len(part)))
@@ -82,31 +87,42 @@ class SchemeSampler:
     only if the whole interval agrees; every other key is decided by the integers in full.
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, many: bool = False) -> None:
         self.scheme, self.law = mechanism.scheme, mechanism.integers
         self.elsewhere = mechanism.elsewhere
         self.table = TableSampler(mechanism)
         below = self.law.below()
         self.odd = np.array(sorted(below), dtype=np.int64)
         self.odd_values = np.array([below[int(i)] / U for i in self.odd])
+        self.low = np.arange(min(int(self.odd[-1]) + 1, LOW) if below else 0)
+        self.low_values, self.low_odd = self._reporting(self.low)
         settled = self.law.scheme.settled()
         self.sure = settled if self.law.scheme.units(settled) == U else None
         self.quiet = max([settled, *below])
         self.pieces = Pieces(self.law, mechanism.stride) if mechanism.tokens == "fine" else None
+        self.rows = RowTable(self.law) if many and not self.elsewhere and not self.pieces else None
 
     def tokens(self, frequencies: Ints, words: Words) -> Ints:
         tokens = np.zeros(len(frequencies), dtype=np.int64)
         found = np.flatnonzero(self.reported(frequencies, words))
         if self.pieces:
-            tokens[found] = [self.pieces.token(int(frequencies[n]),
-                                               self.word(int(frequencies[n]), words, int(n)))
-                             for n in found]
+            tokens[found] = [
+                self.pieces.token(
+                    int(frequencies[n]), self.word(int(frequencies[n]), words, int(n))
+                )
+                for n in found
+            ]
             return tokens
         easy = np.zeros(len(found), dtype=np.bool_)
         if self.sure is not None:
             easy = frequencies[found] > self.quiet + self.table.length
         tokens[found[easy]] = frequencies[found[easy]] - self.table.noise(words, found[easy])
-        tokens[found[~easy]] = self.walk(frequencies, words, found[~easy])
+        hard = found[~easy]
+        if self.rows:
+            low = hard[frequencies[hard] <= self.rows.last]
+            tokens[low] = self.rows.tokens(frequencies[low], words.first[low])
+            hard = hard[tokens[hard] == 0]
+        tokens[hard] = self.walk(frequencies, words, hard)
         return tokens
 
     def word(self, frequency: int, words: Words, n: int) -> int:
@@ -115,7 +131,16 @@ class SchemeSampler:
         return word * self.law.scheme.units(frequency) >> 128 if self.elsewhere else word
 
     def reporting(self, frequencies: Ints) -> tuple[Floats, Mask]:
-        """P_i / U in floating point, and where it is below q_i."""
+        """P_i / U in floating point, and where it is below q_i; low frequencies are looked up."""
+        high = np.flatnonzero(frequencies >= len(self.low))
+        if len(high) == len(frequencies):
+            return self._reporting(frequencies)
+        place = np.minimum(frequencies, len(self.low) - 1)
+        p, odd = self.low_values[place], self.low_odd[place]
+        p[high], odd[high] = self._reporting(frequencies[high])
+        return p, odd
+
+    def _reporting(self, frequencies: Ints) -> tuple[Floats, Mask]:
         p = self.scheme.probability(frequencies)
         odd = np.zeros(len(p), dtype=np.bool_)
         if len(self.odd) and len(p) and frequencies.min() <= self.odd[-1]:
@@ -131,10 +156,9 @@ class SchemeSampler:
             certain = (frequencies >= self.sure) & ~odd
         if self.elsewhere:  # given that the key was sampled
             p, certain = p / self.scheme.probability(frequencies), ~odd
-        low = _units(p * (1 - _LOOSE))
-        high = _units(p * (1 + _LOOSE)) + np.uint64(2)
-        reported = (words.first < low) | certain
-        unclear = ~reported & (words.first < high)
+        reported = (words.first < _units(p * (1 - _LOOSE))) | certain
+        most = p * (1 + _LOOSE)
+        unclear = ~reported & ((words.first <= _units(most) + np.uint64(1)) | (most > _TOP))
         for n in np.flatnonzero(unclear):
             i = int(frequencies[n])
             reported[n] = self.word(i, words, int(n)) < self.law.reporting(i)
@@ -157,8 +181,8 @@ class SchemeSampler:
             ended = high < stop
             tokens[active[ended]] = level[ended]
             on = low >= np.minimum(now * (1 + _LOOSE), gift * (1 + _ROUND))
-            active, level, now, low, high = (v[on] for v in (active, level, now, low, high))
-            level = level - 1
+            active, level = active[on], level[on] - 1
+            now, low, high = now[on], low[on], high[on]
             before = self.reporting(level)[0]
             low, high = _back(low, high, now, before, gift, growth)
             now = before
@@ -173,8 +197,9 @@ def _units(p: Floats) -> npt.NDArray[np.uint64]:
     return np.minimum(p * _HALF, _HALF - 2.0**11).astype(np.uint64)
 
 
-def _back(low: Floats, high: Floats, now: Floats, before: Floats, gift: float,
-          growth: float) -> tuple[Floats, Floats]:
+def _back(
+    low: Floats, high: Floats, now: Floats, before: Floats, gift: float, growth: float
+) -> tuple[Floats, Floats]:
     """Enclose the s with T_i(x) = u, s = T_{i-1}(x): the largest of three inverse affine maps."""
     loose = _LOOSE * (before + growth * now)
     rest = before - gift - growth * now

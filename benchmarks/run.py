@@ -1,0 +1,18 @@
+"""Run every benchmark: `make bench`. Figures are ratios within one run, or say their machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+
+from benchmarks import weighted
+
+
+def main() -> None:
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}\n")
+    for part in (weighted.sanitising, weighted.readiness):
+        print(part(), "\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
