@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from tamis.weighted.laws import DrawLaw
 Floats = npt.NDArray[np.float64]
 
 
+@lru_cache
 def algorithm4(epsilon: float, delta: float, scheme: Scheme, last: int) -> Floats:
     """pi_ij for i, j = 0, ..., last, where j = 0 is "not reported" (the paper's Algorithm 4)."""
     e, pi = math.exp(epsilon), np.zeros((last + 1, last + 1))
@@ -33,6 +35,7 @@ def algorithm4(epsilon: float, delta: float, scheme: Scheme, last: int) -> Float
             given = min(upper - pi[i, j], rest)
             pi[i, j] += given
             rest -= given
+    pi.setflags(write=False)
     return pi
 
 

@@ -15,7 +15,9 @@ from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.verify import Survival, U
 from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor, Scheme
 from tamis.weighted.mechanism import Mechanism, Tokens
-from tamis.weighted.tokens import SchemeSampler, Words, draw
+from tamis.weighted.tokens import draw
+from tamis.weighted.walk import MANY, SchemeSampler
+from tamis.weighted.words import Words
 from tests.sources import Forbidden, Listed
 
 STEPS = Custom({1: 0.01, 10: 0.3, 40: 0.8})
@@ -104,7 +106,7 @@ def test_arrays_are_drawn_as_the_integers_say_key_by_key(scheme: Scheme, elsewhe
     with randomness.using(Stream(1)):
         tokens = draw(mech, frequencies)
     with randomness.using(Stream(1)):
-        words = Words(len(frequencies))
+        words = Words.draw(len(frequencies))
         sampler = SchemeSampler(mech)
         for n, i in enumerate(frequencies.tolist()):
             word = sampler.word(i, words, n)
@@ -148,24 +150,24 @@ def test_words_near_the_top_are_decided_exactly_where_q_is_almost_one(z: int) ->
 def test_rows_written_out_give_the_same_tokens_as_walking(scheme: Scheme) -> None:
     mech = mechanism(scheme, 0.5, 1e-6)
     frequencies = np.tile(np.arange(1, 400), 20)
-    written, walked = SchemeSampler(mech, many=True), SchemeSampler(mech)
+    written, walked = SchemeSampler(mech, MANY + 1), SchemeSampler(mech)
     assert written.rows is not None
     assert written.rows.last > 300
     with randomness.using(Stream(3)):
-        words = Words(len(frequencies))
-        tokens = written.tokens(frequencies, words)
-        assert np.array_equal(tokens, walked.tokens(frequencies, words))
+        tokens = written.draw(frequencies)
+    with randomness.using(Stream(3)):
+        assert np.array_equal(tokens, walked.draw(frequencies))
     assert (tokens > 0).any()
 
 
 def test_rows_written_out_leave_ties_to_the_integers() -> None:
     mech = mechanism(Ppswor(0.05), 0.5, 1e-6)
-    sampler = SchemeSampler(mech, many=True)
+    sampler = SchemeSampler(mech, MANY + 1)
     for i, column in rows(mech.integers, 80):
         for bound in {t for t in column.values() if 0 < t < mech.integers.reporting(i)}:
             for word in (bound - 1, bound):
                 with randomness.using(Listed([word >> 64, word & (2**64 - 1)])):
-                    token = sampler.tokens(np.array([i]), Words(1))[0]
+                    token = sampler.draw(np.array([i]))[0]
                 assert token == sum(t > word for t in column.values())
 
 

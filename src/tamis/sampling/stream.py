@@ -82,7 +82,6 @@ class PpsworStream:
         if other._kept is not None:
             self._check_type(other._kept["key"].type)
             self._append(other._kept)
-            self._settle()
 
     def __len__(self) -> int:
         return len(self.keys())
@@ -130,8 +129,6 @@ class PpsworStream:
         chosen = np.flatnonzero(self._looked_at(words))
         rows = {"key": column.take(pa.array(chosen)), "word": pa.array(words[chosen])}
         self._append(pa.table(rows))
-        if self._kept is not None and self._kept.num_rows - self._merged > max(_ROOM, self._merged):
-            self._settle()
 
     def _looked_at(self, words: Words) -> npt.NDArray[np.bool_]:
         """Is a word of 128 bits below the limit? Its second half is drawn only if it matters."""
@@ -143,6 +140,8 @@ class PpsworStream:
 
     def _append(self, rows: pa.Table) -> None:
         self._kept = rows if self._kept is None else pa.concat_tables([self._kept, rows])
+        if self._kept.num_rows - self._merged > max(_ROOM, self._merged):
+            self._settle()
 
     def _settle(self) -> None:
         """One row for each key, with its smallest word; with k, no more than the k + 1 smallest."""

@@ -33,11 +33,16 @@ def intervals(law: Law, tokens: npt.ArrayLike, coverage: float = 0.95) -> tuple[
     >>> low.tolist(), high.tolist()
     ([1, 60], [17, 66])
     """
-    if not 0 < coverage < 1:
-        raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {coverage!r}.")
+    check_coverage(coverage)
     j = check_frequencies(tokens, "tokens")
     ends = bands.offsets(law, j, lambda column: _ends(column, (1 - coverage) / 2))
     return j + ends[:, 0], j + ends[:, 1]
+
+
+def check_coverage(coverage: float) -> float:
+    if not 0 < coverage < 1:
+        raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {coverage!r}.")
+    return float(coverage)
 
 
 def _ends(column: Column, tail: float) -> Ints:

@@ -84,13 +84,14 @@ def concordance(law: Law, i1: int, i2: int, fine: bool = False) -> float:
     Not being reported is below every token; a tie counts one half. With ``fine`` the tokens are
     real numbers (Algorithm 5 as corrected in the ERRATA): this is equation (39), where
     1 - T(alpha) is the survival map from frequency i2 to i1 at s = 1 - alpha, piecewise linear and
-    integrated piece by piece. No private mechanism has a higher concordance at any pair.
+    integrated piece by piece. Under the same scheme no private mechanism orders any pair better
+    (Corollary 6.1).
 
     >>> from tamis.sampling.schemes import Everything
     >>> round(concordance(SurvivalLaw(1.0, 1e-6, Everything()), 20, 18), 4)
     0.8655
     """
-    high, low = (check_whole(i, "frequency") for i in (max(i1, i2), min(i1, i2)))
+    low, high = sorted(check_whole(i, "frequency") for i in (i1, i2))
     if high == low:
         raise InvalidInput("concordance needs two different frequencies.")
     if not fine:

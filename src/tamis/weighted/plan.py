@@ -15,7 +15,7 @@ from tamis.privacy.guarantee import Guarantee
 from tamis.sampling.frequencies import check_frequencies
 from tamis.sampling.schemes import Everything, Scheme
 from tamis.weighted.estimators import MaximumLikelihood, Moments, moments
-from tamis.weighted.intervals import intervals
+from tamis.weighted.intervals import check_coverage, intervals
 from tamis.weighted.mechanism import Mechanism, Tokens
 
 Floats = npt.NDArray[np.float64]
@@ -148,13 +148,20 @@ def plan(
         of the intervals.
     """
     guarantee = Guarantee(epsilon, delta, keys_per_unit, elements_per_key, unit)
-    return Plan(Mechanism(guarantee, _scheme(scheme), _tokens(tokens)), check_coverage(coverage))
+    return make_plan(guarantee, scheme, tokens, coverage)
 
 
-def check_coverage(coverage: float) -> float:
-    if not 0 < coverage < 1:
-        raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {coverage!r}.")
-    return float(coverage)
+def make_plan(
+    guarantee: Guarantee,
+    scheme: Scheme | None,
+    tokens: Tokens,
+    coverage: float,
+    *,
+    elsewhere: bool = False,
+) -> Plan:
+    """`plan` for a guarantee; ``elsewhere`` if the sample is made by someone else."""
+    mechanism = Mechanism(guarantee, _scheme(scheme), _tokens(tokens), elsewhere)
+    return Plan(mechanism, check_coverage(coverage))
 
 
 def _scheme(scheme: Scheme | None) -> Scheme:

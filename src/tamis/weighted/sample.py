@@ -20,7 +20,7 @@ from tamis.weighted import order
 from tamis.weighted.estimators import Estimator
 from tamis.weighted.intervals import intervals
 from tamis.weighted.mechanism import Tokens
-from tamis.weighted.plan import Plan, plan
+from tamis.weighted.plan import Plan, make_plan
 from tamis.weighted.tokens import draw
 
 ADDED = ("token", "estimate", "low", "high")
@@ -186,7 +186,7 @@ def sanitize(
     one unit is added or removed that touches at most ``keys_per_unit`` keys and adds at most
     ``elements_per_key`` to each. That the sample was drawn with ``scheme`` (up to 2^-50) and that
     units keep the bounds is for the caller to ensure. No private mechanism with the same scheme
-    names any key with a higher probability.
+    names any key with a higher probability, when one unit touches one key.
 
     Edge cases: an empty sample gives an empty result. Bad input is refused before any draw.
 
@@ -198,34 +198,37 @@ def sanitize(
     >>> private.to_arrow()["word"].to_pylist()
     ['the']
     """
-    guarded = plan(
-        epsilon,
-        delta,
-        keys_per_unit,
-        elements_per_key,
-        unit=unit,
-        scheme=scheme,
-        tokens=tokens,
-        coverage=coverage,
-    )
-    elsewhere = replace(guarded, mechanism=replace(guarded.mechanism, elsewhere=True))
-    return release_sample(elsewhere, counted_table(sample, key, frequency), frequency)
+    guarantee = Guarantee(epsilon, delta, keys_per_unit, elements_per_key, unit)
+    made = make_plan(guarantee, scheme, tokens, coverage, elsewhere=True)
+    return private_sample(made, sample, key=key, frequency=frequency)
 
 
-def release_sample(guarded: Plan, table: pa.Table, frequency: str) -> PrivateSample:
-    """Draw for every row of a checked table and keep what may be named, in canonical order."""
+def private_sample(
+    plan: Plan, histogram: Any, *, key: str | Sequence[str], frequency: str
+) -> PrivateSample:
+    """Sample a histogram with the plan's scheme and sanitise it, in one draw per key.
+
+    Guarantee: as planned. What is returned has the law of a weighted sample that was made with the
+    scheme and sanitised afterwards, and no sample is ever made that is not private.
+
+    >>> import tamis
+    >>> plan = tamis.plan(epsilon=1.0, delta=1e-9, scheme=tamis.Ppswor(0.5))
+    >>> private_sample(plan, {"word": ["the"], "n": [1000]}, key="word", frequency="n").keys
+    ['word']
+    """
+    table = counted_table(histogram, key, frequency)
     keys = [name for name in table.column_names if name != frequency]
     clash = sorted(set(keys) & set(ADDED))
     if clash:
         raise InvalidInput(f"A key column may not be called {clash[0]!r}; rename it.")
-    guarded.mechanism.rule  # noqa: B018  everything that can fail does so before the first draw
-    tokens = draw(guarded.mechanism, table[frequency].to_numpy())
+    plan.certificate  # noqa: B018  everything that can fail does so before the first draw
+    tokens = draw(plan.mechanism, table[frequency].to_numpy())
     named = np.flatnonzero(tokens)
     kept, tokens = table.select(keys).take(pa.array(named)), tokens[named]
-    distinct, place = np.unique(-(-tokens // guarded.mechanism.stride), return_inverse=True)
-    low, high = intervals(guarded.mechanism.law, distinct, guarded.coverage)
-    added = (tokens, guarded.estimator.values(distinct)[place], low[place], high[place])
+    distinct, place = np.unique(-(-tokens // plan.mechanism.stride), return_inverse=True)
+    low, high = intervals(plan.mechanism.law, distinct, plan.coverage)
+    added = (tokens, plan.estimator.values(distinct)[place], low[place], high[place])
     for name, column in zip(ADDED, added, strict=True):
         kept = kept.append_column(name, pa.array(column))
     ways = [("estimate", "descending"), ("token", "descending"), *((k, "ascending") for k in keys)]
-    return PrivateSample(kept.take(pc.sort_indices(kept, sort_keys=ways)), guarded)
+    return PrivateSample(kept.take(pc.sort_indices(kept, sort_keys=ways)), plan)
