@@ -101,7 +101,7 @@ def test_sampling_and_sanitising_apart_has_the_same_law_as_both_at_once(
                        [len(frequencies) - len(apart), *cells[1]]])  # fmt: skip
     counts = counts[:, counts.sum(axis=0) > 20]
     assert stats.chi2_contingency(counts).pvalue > 1e-6
-    lost = counts[1, 1:] // 20  # if one in twenty were lost on the way it would be noticed
+    lost = counts[1, 1:] // 10  # if one in ten were lost on the way it would be noticed
     counts[1, 1:] -= lost
     counts[1, 0] += lost.sum()
     assert stats.chi2_contingency(counts).pvalue < 1e-6
