@@ -136,13 +136,12 @@ def _gain(number: str, name: str, sweep: Sweep) -> Claim:
 
 
 def _no_privacy(sweeps: dict[float, Sweep]) -> Claim:
-    ends = {alpha: sweep for alpha, sweep in sweeps.items()}
     ours = "; ".join(
         f"Zipf[{a:g}]: PWS {percent(float(s.pws[-1]))}, SbH {percent(float(s.sbh[-1]))}"
-        for a, s in ends.items()
+        for a, s in sweeps.items()
     )
-    fair = "; ".join(f"Zipf[{a:g}]: {percent(float(s.fair[-1]))}" for a, s in ends.items())
-    complete = all(s.pws[-1] > 1 - 1e-9 and s.sbh[-1] < 0.99 for s in ends.values())
+    fair = "; ".join(f"Zipf[{a:g}]: {percent(float(s.fair[-1]))}" for a, s in sweeps.items())
+    complete = all(s.pws[-1] > 1 - 1e-9 and s.sbh[-1] < 0.99 for s in sweeps.values())
     paper = "at δ = 1 PWS reports every key and SbH does not"
     return Claim("2c", paper, ours, fair, "holds" if complete else "does not hold")
 

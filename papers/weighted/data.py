@@ -53,15 +53,16 @@ def tally(name: str, frequencies: npt.ArrayLike) -> Counts:
 def zipf(alpha: float, keys: int = ZIPF_KEYS) -> Counts:
     """Frequency floor((n / r)^alpha) at rank r = 1..n: the rarest key has frequency 1."""
     ranks = np.arange(1.0, keys + 1)
-    # The factor keeps a power that is a whole number from being rounded to the one below.
-    return tally(f"Zipf[{alpha:g}]", np.floor((keys / ranks) ** alpha * (1 + 1e-12)))
+    return tally(f"Zipf[{alpha:g}]", np.floor((keys / ranks) ** alpha))
 
 
 @lru_cache(maxsize=32)
 def zipf_from_top(alpha: float, keys: int, largest: int) -> Counts:
     """Frequency max(1, round(largest / r^alpha)): how rare the rarest are depends on the size."""
     ranks = np.arange(1.0, keys + 1)
-    return tally(f"Zipf[{alpha:g}]", np.maximum(1, np.round(largest * ranks**-alpha)))
+    return tally(
+        f"Zipf[{alpha:g}], by its largest", np.maximum(1, np.round(largest * ranks**-alpha))
+    )
 
 
 def headline_words(path: Path = HEADLINES) -> Counts | None:

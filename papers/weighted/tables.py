@@ -11,7 +11,7 @@ from papers.weighted.methods import over_delta, over_tau
 from papers.weighted.settings import AT_LEAST, DELTA, EPSILON, EPSILONS
 
 BIAS_TARGETS = (0.5, 0.25, 0.1, 0.05, 0.01)
-BIAS_RATES = (1.0, 1e-2, 1e-3, 1e-4, 1e-5)
+BIAS_RATES = (1.0, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 NRMSE_TARGETS = (0.9, 0.5, 0.25, 0.1)
 NRMSE_RATES = (1.0, 1e-2, 1e-3)
 _SMALLEST_ONE = (10**3, 10**4, 10**5, 10**6)
@@ -68,7 +68,7 @@ def bias() -> list[str]:
         for e in EPSILONS
         for tau in BIAS_RATES
     ]
-    return [*_reach_head("bias", BIAS_TARGETS), *rows]
+    return [*_reach_head("relative bias", BIAS_TARGETS), *rows]
 
 
 def nrmse() -> list[str]:

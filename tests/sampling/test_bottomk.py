@@ -101,33 +101,33 @@ def test_seeds_have_the_law_of_their_kind_and_not_three_percent_off(kind: Kind, 
     assert stats.kstest(draws * 1.03, law).pvalue < RARE
 
 
-def test_ppswor_draws_one_after_the_other_and_not_ten_percent_off() -> None:
-    drawn = Counter(tuple(bottom_k([2, 3, 7], 3).indices.tolist()) for _ in range(40_000))
+def test_ppswor_draws_one_after_the_other_and_not_15_percent_off() -> None:
+    drawn = Counter(tuple(bottom_k([2, 3, 7], 3).indices.tolist()) for _ in range(30_000))
     assert fit(drawn, order_law([2, 3, 7])) > RARE
-    assert fit(drawn, order_law([2.2, 3, 7])) < RARE
+    assert fit(drawn, order_law([2.3, 3, 7])) < RARE
 
 
-def test_priority_order_of_two_keys_is_right_and_not_ten_percent_off() -> None:
+def test_priority_order_of_two_keys_is_right_and_not_12_percent_off() -> None:
     # Pr[u1/2 < u2/5] = (2/5)/2 = 1/5
-    many = 40_000
+    many = 30_000
     first = sum(bottom_k([2, 5], 1, "priority").indices[0] == 0 for _ in range(many))
     assert stats.binomtest(first, many, 1 / 5).pvalue > RARE
-    assert stats.binomtest(first, many, 1.1 / 5).pvalue < RARE
+    assert stats.binomtest(first, many, 1.12 / 5).pvalue < RARE
 
 
 @pytest.mark.parametrize("kind", ["ppswor", "priority"])
-def test_sums_divided_by_inclusion_are_unbiased_and_not_two_percent_off(kind: Kind) -> None:
+def test_sums_divided_by_inclusion_are_unbiased_and_not_three_percent_off(kind: Kind) -> None:
     counts = np.array([1, 1, 2, 3, 5, 8, 13, 21])
     chosen = counts <= 8
     sums = []
-    for _ in range(40_000):
+    for _ in range(20_000):
         sample = bottom_k(counts, 5, kind)
         part = chosen[sample.indices]
         sums.append(float((sample.frequencies / sample.inclusion())[part].sum()))
     limit, true = stats.norm.isf(RARE / 2), counts[chosen].sum()
     spread = np.std(sums) / math.sqrt(len(sums))
     assert abs(np.mean(sums) - true) < limit * spread
-    assert abs(np.mean(sums) - 1.02 * true) > limit * spread
+    assert abs(np.mean(sums) - 1.03 * true) > limit * spread
 
 
 # --- bad input ----------------------------------------------------------------------------------

@@ -227,8 +227,8 @@ def test_the_noise_of_a_private_tau_has_rate_epsilon_over_the_bound(
     assert private_tau(200, 35, 0.1).noisy_total == 1  # never below one
 
 
-def test_a_private_tau_has_the_stated_noise_and_not_three_percent_less() -> None:
-    many, rate = 100_000, 1.5 / 3
+def test_a_private_tau_has_the_stated_noise_and_not_four_percent_less() -> None:
+    many, rate = 60_000, 1.5 / 3
     with randomness.using(Listed(randomness.words(30 * many))):
         noisy = [private_tau(10**6, 1, 1.5, elements_per_unit=3) for _ in range(many)]
     sizes = np.abs([chosen.noisy_total - 10**6 for chosen in noisy])
@@ -238,7 +238,7 @@ def test_a_private_tau_has_the_stated_noise_and_not_three_percent_less() -> None
 
     limit = stats.norm.isf(RARE / 2)
     assert abs(z(rate)) < limit
-    assert abs(z(rate * 1.03)) > limit
+    assert abs(z(rate * 1.04)) > limit
     assert all(chosen.tau == 1 / chosen.noisy_total for chosen in noisy)
 
 

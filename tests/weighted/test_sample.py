@@ -260,6 +260,13 @@ DATA: dict[str, tuple[Any, str]] = {
 }
 
 
+def test_a_sample_that_the_scheme_cannot_have_made_is_refused() -> None:
+    never = tamis.Custom({10: 0.5})
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match="never samples"):
+        sanitized({"word": ["a", "b"], "n": [50, 9]}, scheme=never)
+    assert len(sanitized({"word": ["a"], "n": [50]}, scheme=never)) <= 1
+
+
 @pytest.mark.parametrize(("data", "words"), DATA.values(), ids=DATA.keys())
 def test_bad_data_is_refused_without_showing_it(data: Any, words: str) -> None:
     key = "token" if isinstance(data, pa.Table) else "word"

@@ -7,6 +7,7 @@ disagree about them. This module chooses their parameters so that the promise ho
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from typing import Any
 
 from tamis.privacy.curves import ApproximateCurve, GaussianCurve
@@ -50,4 +51,22 @@ def gaussian_table(curve: GaussianCurve) -> list[int]:
     while rest > 0:
         rest = float(curve.complement(rest))
         table.append(U - int(Fraction(rest) * U))
-    return table
+    return _log_concave(table)
+
+
+def _log_concave(table: list[int]) -> list[int]:
+    """Shave off rounding so that p_d^2 >= p_{d-1} p_{d+1} exactly; the shavings go to the mode."""
+    law = [b - a for a, b in pairwise(table)]
+    mode = law.index(max(law))
+    right, left = _falling(law[mode:]), _falling(law[mode::-1])
+    law = left[:0:-1] + right
+    law[mode] += U - sum(law)
+    return list(accumulate(law, initial=0))
+
+
+def _falling(law: list[int]) -> list[int]:
+    kept = law[:1]
+    for p in law[1:]:
+        most = kept[-1] ** 2 // kept[-2] if len(kept) > 1 else kept[-1]
+        kept.append(min(p, most))
+    return kept

@@ -414,7 +414,11 @@ def check_draw(
     """Nothing sampled away: every pair of rows is a coarsening of D against D + shift."""
     table, stride = draw_table(rule)
     law = [b - a for a, b in pairwise(table)]
-    pairs = [(law + [0] * s, [0] * s + law) for s in range(stride, stride * elements + 1, stride)]
+    shifts = [stride * n for n in range(1, elements + 1)]
+    if all(a * c <= b * b for (a, b), c in zip(pairwise(law), law[2:], strict=False)):
+        shifts = shifts[-1:]  # log-concave: the farther apart, the easier to tell (section 7)
+    need(len(shifts) * len(law) <= CELLS, "elements_per_key is too large to check")
+    pairs = [(law + [0] * s, [0] * s + law) for s in shifts]
 
     def close(at: Fraction, allowed: Fraction) -> bool:
         M, words = exp_bounds(at)[0], int(allowed * U)

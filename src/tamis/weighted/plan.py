@@ -100,23 +100,25 @@ class Plan:
     def __str__(self) -> str:
         g = self.guarantee
         lines = [
-            f"epsilon {g.epsilon:g}, delta {g.delta:g}, unit: {g.unit}, at most "
-            f"{g.keys_per_unit} keys per unit and {g.elements_per_key} elements per key",
-            f"curve: {self.curve.describe()}",
-            f"scheme: {self.scheme}",
+            f"epsilon {g.epsilon:g}, delta {g.delta:g} for one {g.unit}; "
+            f"keys per unit: {g.keys_per_unit:,}, elements per key: {g.elements_per_key:,}",
+            f"curve: {self.curve.describe()}; scheme: {self.scheme}",
         ]
         if self.half is None:
             return "\n".join([*lines, "no frequency is named with probability one half"])
-        lines.append(f"{'frequency':>10} {'named':>9} {'estimate':>16} {'interval':>16}")
-        for i in sorted(
-            {max(1, round(self.half * f)) for f in (0.25, 0.5, 0.75, 1, 1.5, 2, 5, 50)}
-        ):
-            m, (low, high) = self.moments(i), self.interval(i)
-            lines.append(
-                f"{i:>10,} {float(self.reporting(i)):>9.3g} "
-                f"{f'{m.mean[0]:.1f} +- {m.mse[0] ** 0.5:.1f}':>16} {f'{low:,}..{high:,}':>16}"
-            )
-        return "\n".join(lines)
+        lines.append(f"{'frequency':>12} {'named':>9} {'estimate +- error':>20} {'interval':>18}")
+        shares = (0.25, 0.5, 0.75, 1, 1.5, 2, 5, 50)
+        return "\n".join(lines + [self._line(max(1, round(self.half * s))) for s in shares])
+
+    __repr__ = __str__
+
+    def _line(self, frequency: int) -> str:
+        """What happens on average to a key of this frequency; not being named counts as 0."""
+        mean, error = self.moments(frequency).mean[0], self.error(frequency)
+        low, high = self.interval(frequency)
+        estimate = f"{mean:,.1f} +- {error:,.1f}"
+        interval = f"{low:,}..{high:,}"
+        return f"{frequency:>12,} {self.reporting(frequency):>9.3g} {estimate:>20} {interval:>18}"
 
 
 def plan(

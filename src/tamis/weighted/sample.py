@@ -221,6 +221,11 @@ def private_sample(
     clash = sorted(set(keys) & set(ADDED))
     if clash:
         raise InvalidInput(f"A key column may not be called {clash[0]!r}; rename it.")
+    if plan.mechanism.elsewhere and not plan.scheme.probability(table[frequency]).all():
+        raise InvalidInput(
+            f"{frequency} holds a frequency that the scheme never samples; give the scheme with "
+            "which the sample was drawn."
+        )
     plan.certificate  # noqa: B018  everything that can fail does so before the first draw
     tokens = draw(plan.mechanism, table[frequency].to_numpy())
     named = np.flatnonzero(tokens)
