@@ -63,8 +63,9 @@ def span(gain: Floats) -> str:
 
 
 def lowest(gain: Floats, at: Floats, name: str) -> str:
-    """The lowest gain and where it is."""
-    return f"{percent(float(gain.min()))} at {name} = {short(float(at[np.argmin(gain)]))}"
+    """The lowest gain, and the first place where the gain is that to a tenth of a per cent."""
+    place = np.argmax(gain < gain.min() + 1e-3)
+    return f"{percent(float(gain.min()))} at {name} = {short(float(at[place]))}"
 
 
 def from_where(gain: Floats, at: Floats, target: float) -> float | None:

@@ -85,15 +85,15 @@ def _twice_the_frequency() -> Claim:
         upto = math.floor(turning(epsilon, delta))
         i = np.arange(1, upto + 1)
         near = np.abs(ratios(epsilon, delta, upto) / (2 * i) - 1) <= 0.1
-        reach.append(int(np.argmin(near)))
+        reach.append(int(np.argmin(near)) * epsilon)
         first = ratios(epsilon, delta, 3).round(2)
         ours.append(
             f"ε = {epsilon:g}: {first[0]:g}, {first[1]:g}, {first[2]:g} at i = 1, 2, 3; "
-            f"within 10 % of 2i up to i = {reach[-1]}"
+            f"within 10 % of 2i up to i = {np.argmin(near)}"
         )
         last = ratios(epsilon, delta, 3, fair=True)[2]
         fair.append(f"ε = {epsilon:g}: about i ({last:.2f} at i = 3)")
-    verdict = "holds with i up to about 0.2/ε" if min(reach) > 1 else "does not hold"
+    verdict = "holds with i up to about 0.2/ε" if min(reach) >= 0.2 else "does not hold"
     return Claim("1c", "π*_i/φ_i ≈ 2i for low i", "; ".join(ours), "; ".join(fair), verdict)
 
 

@@ -99,9 +99,7 @@ def _verdict_at_least(sweep: Sweep, plain: float, stated: float) -> str:
         return "holds"
     if plain < stated or start is None:
         return "does not hold"
-    if least >= stated - 0.03:
-        return f"holds with {percent(least)} as the least; exact from τ = {short(start)} on"
-    return f"does not hold below τ = {short(start)}; exact from there on"
+    return f"does not hold below τ = {short(start)} ({percent(least)}); holds from there on"
 
 
 def _low_rates(number: str, data: dict[str, Counts]) -> Claim:

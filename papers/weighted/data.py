@@ -5,15 +5,24 @@ from __future__ import annotations
 import csv
 import gzip
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+Rounding = Literal["down", "to nearest", "up"]
+_ROUNDINGS: dict[Rounding, Callable[[Floats], Floats]] = {
+    "down": np.floor,
+    "to nearest": np.rint,
+    "up": np.ceil,
+}
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADLINES = ROOT.parent / "shared" / "data" / "abc_headlines.csv.gz"
@@ -50,10 +59,12 @@ def tally(name: str, frequencies: npt.ArrayLike) -> Counts:
 
 
 @lru_cache(maxsize=32)
-def zipf(alpha: float, keys: int = ZIPF_KEYS) -> Counts:
-    """Frequency floor((n / r)^alpha) at rank r = 1..n: the rarest key has frequency 1."""
-    ranks = np.arange(1.0, keys + 1)
-    return tally(f"Zipf[{alpha:g}]", np.floor((keys / ranks) ** alpha))
+def zipf(alpha: float, keys: int = ZIPF_KEYS, rounding: Rounding = "down") -> Counts:
+    """Frequency (n / r)^alpha, rounded, at rank r = 1..n: the rarest key has frequency 1."""
+    exact = (keys / np.arange(1.0, keys + 1)) ** alpha
+    whole = _ROUNDINGS[rounding](exact)
+    note = "" if rounding == "down" else f", rounded {rounding}"
+    return tally(f"Zipf[{alpha:g}]{note}", whole)
 
 
 @lru_cache(maxsize=32)

@@ -31,8 +31,8 @@ FAIR: Style = {"color": ORANGE, "label": "SbH, fair threshold", "linestyle": "-.
 NON_PRIVATE: Style = {"color": BLACK, "label": "non-private sample", "linestyle": ":"}
 
 _LOOK: Any = {
-    "figure.dpi": 110,
-    "savefig.dpi": 110,
+    "figure.dpi": 100,
+    "savefig.dpi": 100,
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.grid": True,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from papers.weighted.accuracy import pws, reached, sbh, threshold
 from papers.weighted.claims import percent, span, times
 from papers.weighted.data import Counts, zipf, zipf_from_top
-from papers.weighted.methods import over_delta, over_tau
+from papers.weighted.methods import Sweep, over_delta, over_tau
 from papers.weighted.settings import AT_LEAST, DELTA, EPSILON, EPSILONS
 
 BIAS_TARGETS = (0.5, 0.25, 0.1, 0.05, 0.01)
@@ -21,25 +23,30 @@ _FROM_TOP = ((10**4, 10**4), (10**5, 10**5), (10**5, 10**3))
 def sizes() -> list[str]:
     """The gains for other sizes of the Zipf data: of figure 2, and the least of figure 5."""
     head = [
-        "| data | keys | largest | gain over δ (fair) | least gain over τ (fair) |",
-        "|---|---|---|---|---|",
+        "| data | keys | largest | over δ (fair) | δ = 0.001 (fair) | least over τ (fair) |",
+        "|---|---|---|---|---|---|",
     ]
     return head + [_size_row(counts) for alpha in AT_LEAST for counts in _sizes(alpha)]
 
 
 def _sizes(alpha: float) -> list[Counts]:
-    ours = [zipf(alpha, n) for n in _SMALLEST_ONE]
-    return ours + [zipf_from_top(alpha, n, top) for n, top in _FROM_TOP]
+    smallest_one = [zipf(alpha, n) for n in _SMALLEST_ONE]
+    rounded = [zipf(alpha, rounding="to nearest"), zipf(alpha, rounding="up")]
+    return smallest_one + rounded + [zipf_from_top(alpha, n, top) for n, top in _FROM_TOP]
 
 
 def _size_row(counts: Counts) -> str:
     by_delta, by_tau = over_delta(counts, EPSILON), over_tau(counts, EPSILON, DELTA)
-    least, fair = float(by_tau.gain.min()), float(by_tau.fair_gain.min())
+    plain = over_delta(counts, EPSILON, np.array([DELTA]))
     return (
         f"| {counts.name} | {counts.distinct:,} | {counts.largest:,} "
         f"| {span(by_delta.gain)} ({span(by_delta.fair_gain)}) "
-        f"| {percent(least)} ({percent(fair)}) |"
+        f"| {_least(plain)} | {_least(by_tau)} |"
     )
+
+
+def _least(sweep: Sweep) -> str:
+    return f"{percent(float(sweep.gain.min()))} ({percent(float(sweep.fair_gain.min()))})"
 
 
 Reach = Callable[[float, float, float, bool], float | None]

@@ -73,11 +73,6 @@ def test_the_integers_are_q_to_within_a_few_words(
         assert abs(integers(scheme).units(i) - exact) <= 2 + exact * mp.mpf("1e-26")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="verify.Scheme.units negates z with `-z`, which rounds to the precision (28 digits, or "
-    "whatever the caller has set) of the surrounding decimal context instead of _PRECISE",
-)
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.integers(1, 10**4), st.sampled_from([5, 28, 60]))
 def test_the_integers_do_not_depend_on_the_decimal_settings_of_the_caller(
@@ -258,11 +253,6 @@ LEAKS: list[tuple[str, Callable[[], Any]]] = [
 ]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="sampling.schemes lets these through, or answers with a TypeError, OverflowError or "
-    "ZeroDivisionError instead of InvalidInput",
-)
 @pytest.mark.parametrize("make", [m for _, m in LEAKS], ids=[name for name, _ in LEAKS])
 def test_odd_values_are_refused_by_a_sentence_too(make: Callable[[], Any]) -> None:
     with pytest.raises(InvalidInput):

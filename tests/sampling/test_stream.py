@@ -47,6 +47,7 @@ def tight() -> Iterator[None]:
     """With little room, so that rows are drawn for and merged in many small steps."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stream, "_ROOM", 3)
+        patch.setattr(stream, "_PIECES", 2)
         patch.setattr(stream, "_AT_ONCE", 4)
         yield
 

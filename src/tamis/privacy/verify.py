@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
@@ -26,7 +27,7 @@ from typing import Any
 
 U = 1 << 128
 CELLS = 10_000_000  # a table of up to this many cells is checked row by row
-_PRECISE = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999)
+_PRECISE = Context(prec=48, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999)
 _F = 192  # fractional bits in composition
 
 
@@ -94,13 +95,13 @@ class Scheme:
         if i < 1 or self.name == "everything":
             return U if i > 0 else 0
         if self.name == "custom":
-            return next(q for start, q in reversed(self.steps) if start <= i)
+            return self.steps[bisect_right(self.steps, i, key=lambda step: step[0]) - 1][1]
         c, p = _PRECISE, self.power  # every operation is correctly rounded, so monotone
         grown = c.power(Decimal(i), p) if p in (1, 2) else c.exp(c.multiply(p, c.ln(Decimal(i))))
         z = c.multiply(self.tau, grown)
         if self.name == "pps":
             return min(U, int(c.multiply(z, Decimal(U))))
-        return U - int(c.multiply(c.exp(-z), Decimal(U)))
+        return U - int(c.multiply(c.exp(c.minus(z)), Decimal(U)))
 
     def settled(self) -> int:
         """A frequency from which on q stays the same."""
@@ -263,6 +264,7 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
     ``away`` is how far, in words, the q of a sampler elsewhere may be from the stated one.
     """
     width, quiet = len(law.draw()), max([law.scheme.settled(), *law.below()])
+    latest = quiet + 2 * law.width()
 
     def check_pair(i: int, old: list[int], new: list[int]) -> None:
         p, q = cells(new), cells(old)
@@ -279,7 +281,7 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
             check_pair(i, old, new)
             if i > quiet + 1 and new == last:
                 return f"all rows up to frequency {i} checked; every later one is a shift of it"
-            need(i <= quiet + 2 * law.width(), "the rows do not settle")
+            need(i <= latest, "the rows do not settle")
             last = new
     need(law.M << k <= M << law.k, "growth exceeds exp(epsilon)")
     spent = 0 if away < 0 else 2 * ((law.M >> law.k) + 2) * (away + 1)
@@ -414,7 +416,7 @@ def check_draw(
     """Nothing sampled away: every pair of rows is a coarsening of D against D + shift."""
     table, stride = draw_table(rule)
     law = [b - a for a, b in pairwise(table)]
-    shifts = [stride * n for n in range(1, elements + 1)]
+    shifts = range(stride, stride * elements + 1, stride)
     if all(a * c <= b * b for (a, b), c in zip(pairwise(law), law[2:], strict=False)):
         shifts = shifts[-1:]  # log-concave: the farther apart, the easier to tell (section 7)
     need(len(shifts) * len(law) <= CELLS, "elements_per_key is too large to check")

@@ -6,9 +6,9 @@ plans and estimates. `rule` names the integers that decide: `privacy.verify.Sche
 
 from __future__ import annotations
 
-import math
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -55,7 +55,7 @@ class _Threshold(Scheme):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not (_is_number(self.tau) and 0 < self.tau < math.inf):
+        if not (_is_number(self.tau) and 0 < self.tau <= sys.float_info.max):
             raise InvalidInput(f"{name}: tau must be a positive number, not {self.tau!r}.")
         if not (_is_number(self.power) and 0 < self.power <= 2):
             raise InvalidInput(f"{name}: power must lie in (0, 2], not {self.power!r}.")
@@ -102,7 +102,7 @@ class Custom(Scheme):
     [0.1, 0.1, 0.5, 1.0]
     """
 
-    q: Mapping[int, float] | Sequence[float] | Callable[[int], float]
+    q: Mapping[int, float | Fraction] | Sequence[float | Fraction] | Callable[[int], float]
     upto: int | None = None
     steps: tuple[tuple[int, Fraction], ...] = field(init=False, repr=False)
 
@@ -112,7 +112,8 @@ class Custom(Scheme):
     def probability(self, frequency: npt.ArrayLike) -> Floats:
         starts = np.array([0] + [i for i, _ in self.steps])
         values = np.array([0.0] + [float(q) for _, q in self.steps])
-        place: Ints = np.searchsorted(starts, np.asarray(frequency), side="right") - 1
+        at = np.maximum(np.asarray(frequency), 0)
+        place: Ints = np.searchsorted(starts, at, side="right") - 1
         chosen: Floats = values[place]
         return chosen
 
@@ -130,16 +131,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def _steps(q: Any, upto: int | None) -> tuple[tuple[int, Fraction], ...]:
-    if isinstance(q, Mapping):
-        pairs = sorted(q.items())
-    elif callable(q):
-        if upto is None or upto < 1:
-            raise InvalidInput("Custom: a function needs upto, the frequency from which q stays.")
-        pairs = [(i, q(i)) for i in range(1, upto + 1)]
-    else:
-        pairs = list(enumerate(q, start=1))
-    exact = [(_frequency(i), _fraction(i, p)) for i, p in pairs]
+def _steps(q: Any, upto: Any) -> tuple[tuple[int, Fraction], ...]:
+    exact = sorted((_frequency(i), _fraction(i, p)) for i, p in _pairs(q, upto))
     if not exact:
         raise InvalidInput("Custom: q is empty; give at least q(1).")
     if exact[0][0] != 1:
@@ -151,6 +144,18 @@ def _steps(q: Any, upto: int | None) -> tuple[tuple[int, Fraction], ...]:
     return tuple(kept)
 
 
+def _pairs(q: Any, upto: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(q, Mapping):
+        return q.items()
+    if callable(q):
+        if isinstance(upto, bool) or not isinstance(upto, (int, np.integer)) or upto < 1:
+            raise InvalidInput("Custom: a function needs upto, the frequency from which q stays.")
+        return ((i, q(i)) for i in range(1, upto + 1))
+    if isinstance(q, Iterable) and not isinstance(q, str):
+        return enumerate(q, start=1)
+    raise InvalidInput(f"Custom: q must be a mapping, a list or a function, not {q!r}.")
+
+
 def _frequency(i: Any) -> int:
     if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or i < 1:
         raise InvalidInput(f"Custom: frequencies are whole numbers from 1 on, not {i!r}.")
@@ -160,7 +165,7 @@ def _frequency(i: Any) -> int:
 def _fraction(i: Any, p: Any) -> Fraction:
     try:
         exact = p if isinstance(p, Fraction) else Fraction(str(p))
-    except ValueError:
+    except (ValueError, ZeroDivisionError):
         exact = Fraction(-1)
     if not 0 <= exact <= 1:
         raise InvalidInput(f"Custom: q({i}) must be a probability in [0, 1], not {p!r}.")

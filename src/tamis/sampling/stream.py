@@ -36,6 +36,7 @@ Keys: TypeAlias = "pa.Array | pa.ChunkedArray | npt.ArrayLike"
 
 _AT_ONCE = 1 << 18  # elements drawn for at a time
 _ROOM = 1 << 16  # rows that may wait before they are merged
+_PIECES = 1 << 10  # and in how many pieces: each costs more than its rows
 
 
 class PpsworStream:
@@ -61,8 +62,8 @@ class PpsworStream:
         self._k = None if k is None else check_whole(k, "k")
         # A word of 128 bits is looked at if it is below this; with k, it falls as seeds come in.
         self._limit = verify.U if tau is None else verify.Scheme(Ppswor(tau).rule()).units(1)
-        self._kept: pa.Table | None = None  # columns key and word; a key may wait in several rows
-        self._merged = 0  # how many rows of it are merged: first rows, one for each key
+        self._kept: pa.Table | None = None  # columns key and word, one row for each key
+        self._waiting: list[pa.Table] = []  # rows to be merged into it
 
     def update(self, keys: Keys) -> None:
         """Draw for each element of a batch, and keep what may be in the sample."""
@@ -79,6 +80,7 @@ class PpsworStream:
             raise InvalidInput(
                 "streams can be merged only if they have the same tau or the same k."
             )
+        other._settle()
         if other._kept is not None:
             self._check_type(other._kept["key"].type)
             self._append(other._kept)
@@ -112,12 +114,12 @@ class PpsworStream:
     def away(self) -> int:
         """How far q may be from that of ``scheme()``, in units of 2^-128; only with ``tau``.
 
-        Q and ``units(w)`` are rounded by at most one unit each, and the derivative of
-        1 - (1 - Q/2^128)^w in Q is at most 2^128/Q.
+        Q and ``units(w)`` are rounded by at most one unit each, Q upwards, and the derivative of
+        x -> 1 - (1 - x)^w is w (1 - x)^(w - 1) <= 1/x.
         """
         if self._tau is None:
             raise InvalidInput("away is known only for a stream with tau; this one has k.")
-        return verify.ceil_div(verify.U, max(1, self._limit)) + 1
+        return verify.ceil_div(verify.U, max(1, self._limit - 1)) + 1
 
     def _check_type(self, kind: Any) -> None:
         if self._kept is not None and self._kept["key"].type != kind:
@@ -139,21 +141,25 @@ class PpsworStream:
         return below
 
     def _append(self, rows: pa.Table) -> None:
-        self._kept = rows if self._kept is None else pa.concat_tables([self._kept, rows])
-        if self._kept.num_rows - self._merged > max(_ROOM, self._merged):
+        if self._kept is None:
+            self._kept = rows.slice(0, 0)
+        if rows.num_rows:
+            self._waiting.append(rows)
+        if _is_full([piece.num_rows for piece in self._waiting], self._kept.num_rows):
             self._settle()
 
     def _settle(self) -> None:
         """One row for each key, with its smallest word; with k, no more than the k + 1 smallest."""
-        if self._kept is None or self._kept.num_rows == self._merged:
+        if self._kept is None or not self._waiting:
             return
-        rows = self._kept.group_by("key").aggregate([("word", "min")])
+        rows = pa.concat_tables([self._kept, *self._waiting])
+        rows = rows.group_by("key").aggregate([("word", "min")])
         self._kept = rows.select(["key", "word_min"]).rename_columns(["key", "word"])
+        self._waiting = []
         if self._k is not None and rows.num_rows > self._k:
             order = pc.sort_indices(self._kept, [("word", "ascending"), ("key", "ascending")])
             self._kept = self._kept.take(order[: self._k + 1])  # copies, so that the rest is freed
             self._limit = (self._kept["word"][self._k].as_py() + 1) << 64
-        self._merged = self._kept.num_rows
 
     def _sample(self) -> pa.Table:
         self._settle()
@@ -187,7 +193,7 @@ class SecondPass:
                 "convert them to one type."
             )
         self._waiting.append(column.value_counts())
-        if sum(map(len, self._waiting)) > max(_ROOM, len(self._keys)):
+        if _is_full([len(piece) for piece in self._waiting], len(self._keys)):
             self._settle()
 
     def merge(self, other: SecondPass) -> None:
@@ -222,6 +228,11 @@ def count(keys: Keys, batches: Iterable[Keys]) -> pa.Table:
     for batch in batches:
         counted.update(batch)
     return counted.table()
+
+
+def _is_full(waiting: list[int], kept: int) -> bool:
+    """Whether so much waits that merging costs no more than what came in."""
+    return sum(waiting) > max(_ROOM, kept) or len(waiting) > _PIECES
 
 
 def _exponential(words: Words) -> Floats:

@@ -1,0 +1,38 @@
+"""What the documents show can be run as it stands, and shows what they say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tamis
+
+ROOT = Path(__file__).parent.parent
+WORDS = [f"word-{n}" for n in range(300)]
+COUNTS = [3000 // (n + 1) for n in range(300)]
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_every_block_of_python_runs(page: str) -> None:
+    batches = [[w] * c for w, c in zip(WORDS, COUNTS, strict=True)]
+    names: dict[str, Any] = {"tamis": tamis, "keys": WORDS, "frequencies": COUNTS}
+    names["batches"] = batches
+    found = blocks(page)
+    assert found
+    for block in found:
+        exec(compile(block, page, "exec"), names)
+
+
+def test_the_guides_table_of_naming_probabilities_is_right() -> None:
+    row = re.search(r"\| named \|(.*)\|", (ROOT / "docs/guide.md").read_text())
+    assert row
+    said = [1.0 if "always" in c else float(c.strip(" %")) / 100 for c in row[1].split("|")]
+    true = tamis.plan(epsilon=1.0, delta=1e-6).reporting([1, 5, 10, 13, 14, 15, 20, 28])
+    assert said == pytest.approx(true, rel=0.06)
