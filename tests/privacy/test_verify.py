@@ -106,7 +106,7 @@ def plain_reporting(law: Survival, upto: int) -> list[int]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(epsilons, deltas, st.data())
 def test_reporting_equals_the_plain_recursion(
     epsilon: float, delta: float, data: st.DataObject
@@ -200,7 +200,9 @@ def exp_below(x: Fraction, bits: int = 220) -> int:
 
 def divergence(a: list[int], b: list[int], growth: int, bits: int = 220) -> Fraction:
     """At least the sum of max(0, a - e b), in words, where growth <= e 2^bits."""
-    return Fraction(sum(max(0, (p << bits) - growth * q) for p, q in zip(a, b, strict=True)), 1 << bits)
+    return Fraction(
+        sum(max(0, (p << bits) - growth * q) for p, q in zip(a, b, strict=True)), 1 << bits
+    )
 
 
 def cuts_of(law: Survival, upto: int, extra: st.DataObject | None = None) -> dict[int, list[int]]:
@@ -307,7 +309,7 @@ def test_a_word_is_walked_to_the_token_whose_words_hold_it(
 
 
 def tokens_of(row: list[int]) -> int:
-    return sum(a > b for a, b in zip(row[1:], row[2:], strict=False))
+    return sum(words > 0 for words in verify.cells(row)[1:])
 
 
 @settings(max_examples=40, deadline=None)
@@ -351,15 +353,15 @@ def test_rounding_costs_no_more_than_the_slack(
 # --- fine tokens without sampling ---------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.floats(0.2, 5), deltas)
+@settings(max_examples=12, deadline=None)
+@given(st.floats(0.7, 5), deltas)
 def test_the_fine_draw_is_the_row_of_fine_tokens_far_out(epsilon: float, delta: float) -> None:
     law = survival(epsilon, delta, Everything())
     table, stride = law.fine_draw()
     far = 2 * len(law.draw()) + 3
     cuts = cuts_of(law, far)
     row = next(r for i, _, r in law.rows(1, cuts) if i == far)
-    assert sorted(set(row)) == sorted(set(table))
+    assert sorted({0, *row}) == sorted(set(table))
     assert table[::stride] == law.draw()[: len(table[::stride])]
     assert stride <= 3
 
@@ -384,7 +386,9 @@ def gift_of(law: Survival, gift: int) -> Survival:
 
 
 @pytest.mark.parametrize("fine", [False, True])
-@pytest.mark.parametrize("scheme", [Pps(0.1), Ppswor(0.7), Ppswor(0.3, 2), Custom({1: 0.3})], ids=repr)
+@pytest.mark.parametrize(
+    "scheme", [Pps(0.1), Ppswor(0.7), Ppswor(0.3, 2), Custom({1: 0.3})], ids=repr
+)
 def test_rows_are_refused_as_soon_as_the_gift_exceeds_delta(scheme: Scheme, fine: bool) -> None:
     epsilon, delta = Fraction(1, 2), Fraction(1, 1000)
     law, allowed = survival(0.5, 1e-3, scheme), int(delta * U)
@@ -402,8 +406,8 @@ def test_rows_too_many_to_check_are_refused_unless_the_gift_leaves_the_slack() -
     assert "rounding lemma" in verify.check_rows(law, M, 128, allowed, -1, False)
     with pytest.raises(verify.Refused, match="slack"):
         verify.check_rows(gift_of(law, law.D + 1), M, 128, allowed, -1, False)
+    assert "rounding lemma" in verify.check_rows(law, law.M << 64, 128, allowed, -1, False)
     with pytest.raises(verify.Refused, match="growth exceeds"):
-        verify.check_rows(law, law.M << 64, 128, allowed, -1, False)
         verify.check_rows(law, (law.M << 64) - 1, 128, allowed, -1, False)
     with pytest.raises(verify.Refused, match="slack"):  # a sample from elsewhere costs more
         verify.check_rows(law, M, 128, allowed, U >> 50, False)
