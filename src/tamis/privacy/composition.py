@@ -17,30 +17,37 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln, ndtr, ndtri
 
 from tamis.privacy import verify
-from tamis.privacy.curves import ApproximateCurve, Curve, GaussianCurve, half_frequency
+from tamis.privacy.curves import (
+    ApproximateCurve,
+    Curve,
+    GaussianCurve,
+    gaussian_mu,
+    half_frequency,
+)
+from tamis.privacy.errors import InvalidInput
 from tamis.privacy.exact import gaussian_table
 from tamis.privacy.guarantee import Guarantee
 
-Floats = npt.NDArray[np.float64]
+AnyCurve_co = TypeVar("AnyCurve_co", bound=Curve, covariant=True)
 
 _TIGHTER = 1e-10  # left on delta0 so that rounding in the calibration cannot overspend
 _SHRINK = (0.999, 0.997, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
+_LARGEST_ROW = 500_000
 _STEPS = 12  # grid steps per mu: joining the curve by straight lines then costs 0.1 % of mu
 
 
 @dataclass(frozen=True)
-class Composition:
+class Composition(Generic[AnyCurve_co]):
     """A curve per key, and how the checker adds up ``keys_per_unit`` of them."""
 
-    curve: Curve
+    curve: AnyCurve_co
     accounting: dict[str, Any] = field(hash=False)
 
     @property
@@ -50,20 +57,31 @@ class Composition:
 
 
 @lru_cache(maxsize=256)
-def choose(guarantee: Guarantee, sampled: bool = False) -> Composition:
+def choose(guarantee: Guarantee, sampled: bool = False) -> Composition[Curve]:
     """The curve that reports keys at the lowest frequency.
 
     With a sampling scheme only (epsilon0, delta0) curves are available: their optimality proof
     covers any scheme, while the Gaussian draw is for keys that are all looked at.
     """
     plain = approximate(guarantee)
+    _check_size(plain.curve)
     if sampled or guarantee.keys_per_unit == 1:
         return plain
     gaussian = approximate_gaussian(guarantee)
     return plain if gaussian is None or plain.half <= gaussian.half else gaussian
 
 
-def approximate(guarantee: Guarantee) -> Composition:
+def _check_size(curve: ApproximateCurve) -> None:
+    """A row has about 2 ln(1/delta) / epsilon tokens: refuse what would not fit into memory."""
+    if math.log(1 / curve.delta) > _LARGEST_ROW * curve.epsilon:
+        raise InvalidInput(
+            f"epsilon is {curve.epsilon:.3g} for each element of a key: too small, since only keys "
+            f"of a frequency beyond {_LARGEST_ROW:,} could be named; take a larger epsilon or "
+            "smaller bounds on what a unit contributes."
+        )
+
+
+def approximate(guarantee: Guarantee) -> Composition[ApproximateCurve]:
     """(epsilon0, delta0) per key and element.
 
     The keys compose optimally as (epsilon_m, delta_m) steps, and m elements make such a step:
@@ -121,7 +139,7 @@ def _excess(step: float, epsilon: float, k: int) -> float:
     return float(np.sum(np.exp(weight) * -np.expm1(-gain)))
 
 
-def approximate_gaussian(guarantee: Guarantee) -> Composition | None:
+def approximate_gaussian(guarantee: Guarantee) -> Composition[GaussianCurve] | None:
     """(mu, delta0) per key and element, or None if none could be certified."""
     mu, delta0 = _best_gaussian(guarantee)
     for factor in _SHRINK:
@@ -160,14 +178,7 @@ def _best_gaussian(guarantee: Guarantee) -> tuple[float, float]:
 def _gaussian(guarantee: Guarantee, share: float) -> tuple[float, float]:
     k, m, epsilon = guarantee.keys_per_unit, guarantee.elements_per_key, guarantee.epsilon
     gift = -math.expm1(math.log1p(-guarantee.delta * share) / k)
-    left = guarantee.delta * (1 - share)
-    mu = math.exp(
-        brentq(
-            lambda t: math.log(gaussian_delta(math.exp(t), epsilon) + 1e-300) - math.log(left),
-            math.log(1e-9 * epsilon),
-            math.log(100 + 10 * epsilon),
-        )
-    )
+    mu = gaussian_mu(epsilon, guarantee.delta * (1 - share))
     mu /= m * math.sqrt(k)
     return mu, _first_gift(mu, gift, m)
 
@@ -184,12 +195,6 @@ def _first_gift(mu: float, gift: float, m: int) -> float:
         return math.log(level[0]) - math.log(gift)
 
     return math.exp(brentq(excess, math.log(gift) - math.log(m) - 60, math.log(gift)))
-
-
-def gaussian_delta(mu: float, epsilon: float) -> float:
-    """delta(epsilon) of mu-Gaussian privacy: Balle and Wang (2018), theorem 8."""
-    a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    return max(0.0, float(ndtr(a) - math.exp(epsilon) * ndtr(b)))
 
 
 def _grid(curve: GaussianCurve, guarantee: Guarantee) -> dict[str, Any]:

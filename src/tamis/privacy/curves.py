@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+from scipy.optimize import brentq
+from scipy.special import erfcx, ndtr, ndtri
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,3 +65,30 @@ def half_frequency(curve: Curve) -> int:
     while level[0] < 0.5:
         level, frequency = curve.power(level), frequency + 1
     return frequency
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """delta(epsilon) of mu-Gaussian privacy: Phi(-a) - e^epsilon Phi(-b), a = epsilon/mu - mu/2.
+
+    b = a + mu, and e^epsilon Phi(-b) = e^(-a^2/2) erfcx(b/sqrt 2)/2, for b^2 - a^2 = 2 epsilon.
+    Reference: Balle and Wang (2018), theorem 8.
+    """
+    a = epsilon / mu - mu / 2
+    second = 0.5 * math.exp(-a * a / 2) * float(erfcx((a + mu) / math.sqrt(2)))
+    return float(ndtr(-a)) - second
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest mu whose Gaussian privacy is (epsilon, delta)."""
+    s = float(ndtri(delta))
+    root = math.sqrt(s * s + 2 * epsilon)
+    # half the mu at which Phi(mu/2 - epsilon/mu) alone is delta: certainly private
+    low = epsilon / (root - s) if s < 0 else (root + s) / 2
+    high = 4 * low
+    while gaussian_delta(high, epsilon) < delta:
+        high *= 2
+    return float(
+        brentq(
+            lambda m: gaussian_delta(m, epsilon) - delta, low, high, xtol=1e-14 * low, rtol=1e-14
+        )
+    )

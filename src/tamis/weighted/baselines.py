@@ -1,11 +1,8 @@
 """What private weighted sampling is measured against: noise, then a threshold, then a sample.
 
-Two families, both for whole frequencies i >= 1 and neighbours that differ in one privacy unit:
-
-* `StabilityHistogram` and `SampledStabilityHistogram`: the baselines of "Differentially private
-  weighted sampling" (Cohen, Geri, Sarlos, Stemmer), section 8.1 and Appendix G, one key per unit.
-* `LaplaceThreshold` and `GaussianThreshold`: the classical ways to name keys when one unit touches
-  l0 = `keys_per_unit` of them.
+`StabilityHistogram` and `SampledStabilityHistogram` are the baselines of "Differentially private
+weighted sampling" (Cohen, Geri, Sarlos, Stemmer), section 8.1 and Appendix G, one key per unit; the
+classical selections for several keys per unit are in `weighted.selections`.
 
 They are laws to compare with (probabilities, means, errors). Nothing here draws or releases.
 """
@@ -14,15 +11,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from numbers import Integral, Real
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special
+from scipy import special
 
 from tamis.privacy.errors import InvalidInput
+from tamis.privacy.guarantee import check_delta
+from tamis.sampling.frequencies import check_positive
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -56,30 +53,30 @@ class StabilityHistogram:
     fair: bool = False
 
     def __post_init__(self) -> None:
-        _check_budget(self.epsilon, self.delta)
+        check_budget(self.epsilon, self.delta)
 
     @property
     def threshold(self) -> float:
         """T, the lowest noisy frequency that is shown."""
-        return _laplace_threshold(1.0 / self.epsilon, self.delta if self.fair else self.delta / 2)
+        return laplace_threshold(1.0 / self.epsilon, self.delta if self.fair else self.delta / 2)
 
     def reporting(self, i: npt.ArrayLike) -> Floats:
         """phi_i = Pr[i + Lap[1/epsilon] >= T]."""
-        return _laplace_survival(self.epsilon * (self.threshold - _frequencies(i)))
+        return laplace_survival(self.epsilon * (self.threshold - checked(i)))
 
     def mean(self, i: npt.ArrayLike) -> Floats:
         """E_i = i - e^(-eps(i-T)) (T - 1/eps)/2 above T, e^(-eps(T-i)) (T + 1/eps)/2 up to it."""
-        at = _frequencies(i)
+        at = checked(i)
         return np.where(at > self.threshold, at + self._shortfall(at), self._mean_below(at))
 
     def bias(self, i: npt.ArrayLike) -> Floats:
         """E_i - i, without the cancellation of that difference above T."""
-        at = _frequencies(i)
+        at = checked(i)
         return np.where(at > self.threshold, self._shortfall(at), self._mean_below(at) - at)
 
     def mse(self, i: npt.ArrayLike) -> Floats:
         """(1 - phi_i) i^2 + E[(w* - i)^2; w* >= T], each branch a sum that does not cancel."""
-        at, top, scale = _frequencies(i), self.threshold, 1.0 / self.epsilon
+        at, top, scale = checked(i), self.threshold, 1.0 / self.epsilon
         gap, half = np.abs(at - top), self._half_decay(at)
         above = 2 * scale**2 + half * (top * (2 * at - top) - 2 * gap * scale - 2 * scale**2)
         below = (1 - half) * at**2 + half * (gap**2 + 2 * gap * scale + 2 * scale**2)
@@ -91,7 +88,7 @@ class StabilityHistogram:
         Far below T the MSE is i^2 and the squared bias too; far above it the second moment is i^2
         and the squared mean too. Each side uses the difference that keeps its digits.
         """
-        at, top, scale = _frequencies(i), self.threshold, 1.0 / self.epsilon
+        at, top, scale = checked(i), self.threshold, 1.0 / self.epsilon
         second = self._half_decay(at) * (top**2 + 2 * top * scale + 2 * scale**2)
         below = second - self._mean_below(at) ** 2
         return np.where(at > top, self.mse(at) - self._shortfall(at) ** 2, below)
@@ -134,8 +131,8 @@ class SampledStabilityHistogram:
     fair: bool = False
 
     def __post_init__(self) -> None:
-        _check_budget(self.epsilon, self.delta)
-        _check_positive("tau", self.tau)
+        check_budget(self.epsilon, self.delta)
+        check_size("tau", self.tau)
         if self.kind not in ("ppswor", "pps"):
             raise InvalidInput(f"kind = {self.kind!r} is not known: use 'ppswor' or 'pps'.")
 
@@ -151,7 +148,7 @@ class SampledStabilityHistogram:
 
     def reporting(self, i: npt.ArrayLike) -> Floats:
         """phi_i = integral over j >= T of q(j) (eps/2) e^(-eps |j-i|) dj."""
-        at = _frequencies(i)
+        at = checked(i)
         return self._reporting_pps(at) if self.kind == "pps" else self._reporting_ppswor(at)
 
     def mean(self, i: npt.ArrayLike) -> Floats:
@@ -164,11 +161,11 @@ class SampledStabilityHistogram:
 
     def mse(self, i: npt.ArrayLike) -> Floats:
         """Mean squared error of the estimate of i: that of SbH plus V_i."""
-        return self.histogram.mse(i) + self._sampling_variance(_frequencies(i))
+        return self.histogram.mse(i) + self._sampling_variance(checked(i))
 
     def variance(self, i: npt.ArrayLike) -> Floats:
         """Variance of the estimate of i: that of SbH plus V_i."""
-        return self.histogram.variance(i) + self._sampling_variance(_frequencies(i))
+        return self.histogram.variance(i) + self._sampling_variance(checked(i))
 
     def _sampling_variance(self, at: Floats) -> Floats:
         if self.kind == "pps":
@@ -194,7 +191,7 @@ class SampledStabilityHistogram:
         top, knee, near, half = self._pieces(at)
         right, left = _Piece(self.epsilon, knee - near), _Piece(self.epsilon, near - top)
         ramp = near * right.one() + right.rise() + top * left.one() + left.fall()
-        return half * ramp / knee + _laplace_survival(self.epsilon * (knee - at))
+        return half * ramp / knee + laplace_survival(self.epsilon * (knee - at))
 
     def _variance_pps(self, at: Floats) -> Floats:
         """V_i = integral over T <= j <= m of j (m - j) (eps/2) e^(-eps |j-i|) dj.
@@ -258,103 +255,6 @@ class SampledStabilityHistogram:
 
 
 @dataclass(frozen=True)
-class LaplaceThreshold:
-    """Laplace noise on each key's number of units, all of epsilon on noise, all of delta on T.
-
-    Noise scale l0/epsilon. T is the lowest value at which the l0 keys that only one unit has
-    (frequency 1 each) are all hidden with probability 1 - delta: with p = 1 - (1 - delta)^(1/l0),
-    T = max(1, 1 + (l0/epsilon) ln(1/(2p))).
-
-    Guarantee: (epsilon, delta) when one unit, with at most `keys_per_unit` keys and once in each,
-    is added or removed. One way, the new keys are hidden but for delta and the rest has
-    l1-distance at most l0; the other way, add hidden zeros for the new keys first.
-
-    Reference: ERRATA section 1, column "Laplace + threshold", which is T to the nearest whole
-    number; `half` rounds up.
-
-    >>> LaplaceThreshold(1.0, 1e-6, keys_per_unit=30).half()
-    497
-    """
-
-    epsilon: float
-    delta: float
-    keys_per_unit: int = 1
-
-    def __post_init__(self) -> None:
-        _check_budget(self.epsilon, self.delta)
-        _check_keys(self.keys_per_unit)
-
-    @property
-    def scale(self) -> float:
-        """Scale of the Laplace noise."""
-        return self.keys_per_unit / self.epsilon
-
-    @property
-    def threshold(self) -> float:
-        """T, the lowest noisy frequency that is shown."""
-        return _laplace_threshold(self.scale, _each(self.delta, self.keys_per_unit))
-
-    def reporting(self, i: npt.ArrayLike) -> Floats:
-        """Pr[i + Lap[l0/epsilon] >= T]."""
-        return _laplace_survival((self.threshold - _frequencies(i)) / self.scale)
-
-    def half(self) -> int:
-        """Smallest whole frequency that is reported with probability at least one half."""
-        return math.ceil(self.threshold)
-
-
-@dataclass(frozen=True)
-class GaussianThreshold:
-    """Gaussian noise on each key's number of units; delta split to make the threshold lowest.
-
-    delta = delta_noise + delta_threshold. The noise has the smallest standard deviation sigma that
-    is (epsilon, delta_noise)-private for an l2-distance of sqrt(l0): with mu = sqrt(l0)/sigma,
-    Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) = delta_noise (Balle and Wang 2018,
-    Theorem 8). T is the lowest value at which l0 keys of frequency 1 are all hidden with
-    probability 1 - delta_threshold: T = max(1, 1 + sigma Phi^-1((1 - delta_threshold)^(1/l0))).
-    The split is the one with the smallest T.
-
-    Guarantee: (epsilon, delta) when one unit, with at most `keys_per_unit` keys and once in each,
-    is added or removed: the two deltas add, as for `LaplaceThreshold`.
-
-    Reference: ERRATA section 1, column "Gaussian + threshold", which is T to the nearest whole
-    number; `half` rounds up.
-    """
-
-    epsilon: float
-    delta: float
-    keys_per_unit: int = 1
-
-    def __post_init__(self) -> None:
-        _check_budget(self.epsilon, self.delta)
-        _check_keys(self.keys_per_unit)
-
-    @property
-    def split(self) -> tuple[float, float]:
-        """(delta_noise, delta_threshold)."""
-        share = _best_share(self.epsilon, self.delta, self.keys_per_unit)
-        return (1 - share) * self.delta, share * self.delta
-
-    @property
-    def scale(self) -> float:
-        """sigma, the standard deviation of the noise."""
-        return math.sqrt(self.keys_per_unit) / _gaussian_mu(self.epsilon, self.split[0])
-
-    @property
-    def threshold(self) -> float:
-        """T, the lowest noisy frequency that is shown."""
-        return 1 + self.scale * _gaussian_margin(_each(self.split[1], self.keys_per_unit))
-
-    def reporting(self, i: npt.ArrayLike) -> Floats:
-        """Phi((i - T)/sigma)."""
-        return np.asarray(special.ndtr((_frequencies(i) - self.threshold) / self.scale), np.float64)
-
-    def half(self) -> int:
-        """Smallest whole frequency that is reported with probability at least one half."""
-        return math.ceil(self.threshold)
-
-
-@dataclass(frozen=True)
 class _Piece:
     """Integrals over 0 <= v <= length of a polynomial times eps e^(-eps v).
 
@@ -390,91 +290,31 @@ def _two_exponentials(d: Floats, one: float, other: float) -> Floats:
     return -np.expm1(-x) - x * np.exp(-x) * ratio
 
 
-def _laplace_survival(gap: Floats) -> Floats:
+def laplace_survival(gap: Floats) -> Floats:
     """Pr[Lap[1] >= gap]."""
     half = 0.5 * np.exp(-np.abs(gap))
     return np.where(gap > 0, half, 1 - half)
 
 
-def _laplace_threshold(scale: float, shown: float) -> float:
+def laplace_threshold(scale: float, shown: float) -> float:
     """Lowest T >= 1 at which frequency 1 is shown with probability at most `shown`."""
     return 1 + scale * max(0.0, -math.log(2 * shown))
 
 
-def _gaussian_margin(shown: float) -> float:
-    return max(0.0, -float(special.ndtri(shown)))
-
-
-def _each(delta: float, keys: int) -> float:
-    """Chance p of one key such that any of `keys` independent ones has chance delta."""
-    return -math.expm1(math.log1p(-delta) / keys)
-
-
-@lru_cache(maxsize=256)
-def _best_share(epsilon: float, delta: float, keys: int) -> float:
-    """Part of delta that goes to the threshold, searched in log-odds."""
-
-    def margin(odds: float) -> float:
-        share = float(special.expit(odds))
-        mu = _gaussian_mu(epsilon, delta * (1 - share))
-        return _gaussian_margin(_each(delta * share, keys)) / mu
-
-    return float(special.expit(optimize.minimize_scalar(margin, bounds=(-12, 12)).x))
-
-
-def _gaussian_mu(epsilon: float, delta: float) -> float:
-    """Largest mu = distance/sigma for which the Gaussian mechanism is (epsilon, delta)-private."""
-    s = float(special.ndtri(delta))
-    root = math.sqrt(s * s + 2 * epsilon)
-    # Half the mu at which Phi(mu/2 - epsilon/mu) alone is delta: certainly private.
-    low = epsilon / (root - s) if s < 0 else (root + s) / 2
-    high = 4 * low
-    while _gaussian_delta(high, epsilon) < delta:
-        high *= 2
-    return float(
-        optimize.brentq(
-            lambda mu: _gaussian_delta(mu, epsilon) - delta, low, high, xtol=1e-14 * low, rtol=1e-14
-        )
-    )
-
-
-def _gaussian_delta(mu: float, epsilon: float) -> float:
-    """Phi(-a) - e^epsilon Phi(-b), a = epsilon/mu - mu/2, b = a + mu.
-
-    e^epsilon Phi(-b) is e^(-a^2/2) erfcx(b/sqrt 2)/2, because b^2 - a^2 = 2 epsilon.
-    """
-    a = epsilon / mu - mu / 2
-    second = 0.5 * math.exp(-a * a / 2) * float(special.erfcx((a + mu) / math.sqrt(2)))
-    return float(special.ndtr(-a)) - second
-
-
-def _frequencies(i: npt.ArrayLike) -> Floats:
+def checked(i: npt.ArrayLike) -> Floats:
+    """Frequencies as floats, at least 1."""
     at = np.asarray(i, dtype=np.float64)
     if not np.all((at >= 1) & np.isfinite(at)):
         raise InvalidInput("A frequency i is below 1 or not finite: leave out keys without any.")
     return at
 
 
-def _check_budget(epsilon: float, delta: float) -> None:
-    _check_positive("epsilon", epsilon)
-    if not 0 < _number(delta) < 1:
-        raise InvalidInput(f"delta = {delta!r} is not allowed: choose a number between 0 and 1.")
+def check_budget(epsilon: float, delta: float) -> None:
+    check_size("epsilon", epsilon)
+    check_delta(delta)
 
 
-def _check_positive(name: str, value: float) -> None:
-    # The bounds keep squares and reciprocals finite.
-    if not 1e-100 <= _number(value) <= 1e100:
-        raise InvalidInput(
-            f"{name} = {value!r} is not allowed: choose a positive number, 1e-100 to 1e100."
-        )
-
-
-def _check_keys(keys: object) -> None:
-    if isinstance(keys, bool) or not isinstance(keys, Integral) or int(keys) < 1:
-        raise InvalidInput(
-            f"keys_per_unit = {keys!r} is not allowed: choose a whole number, at least 1."
-        )
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, Real) else math.nan
+def check_size(name: str, value: float) -> None:
+    """Positive, and such that squares and reciprocals stay finite."""
+    if not 1e-100 <= check_positive(value, name) <= 1e100:
+        raise InvalidInput(f"{name} must lie between 1e-100 and 1e100, not {value!r}.")

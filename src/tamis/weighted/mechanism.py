@@ -41,7 +41,7 @@ class Mechanism:
         return self.scheme.rule() == Everything().rule()
 
     @cached_property
-    def _composition(self) -> Composition:
+    def _composition(self) -> Composition[Curve]:
         plain = not self.everything or self.tokens == "fine"
         return composition.choose(self.guarantee, sampled=plain)
 
