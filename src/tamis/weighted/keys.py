@@ -28,6 +28,9 @@ def turning_point(epsilon: float, delta: float) -> int:
 def histogram_reporting(epsilon: float, delta: float, frequency: npt.ArrayLike) -> Floats:
     """pi*_i: the largest probability with which a key of frequency i may be named (Lemma 4.2).
 
+    For a whole L and i > L it is 1 - pi*_{2L+1-i}; the paper prints 2L + 2 - i, which contradicts
+    its own recursion.
+
     Guarantee: reporting each key with at most this probability, and no more about it, is
     (epsilon, delta)-private for one element; no private mechanism reports any key more often.
 
