@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tamis.privacy.errors import InvalidInput
 from tamis.sampling.frequencies import check_frequencies
 from tamis.weighted import bands
-from tamis.weighted.laws import Column, Law
+from tamis.weighted.laws import Column, DrawLaw, Law
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -85,6 +85,34 @@ class MaximumLikelihood:
         reporting = self.law.reporting(i)
         seen = reporting > 0
         return np.where(seen, self.g(i.astype(np.float64)) / np.where(seen, reporting, 1.0), 0.0)
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Maximum likelihood of the frequency itself, moved so that frequent keys have no bias.
+
+    For a draw, token = frequency - D, the likeliest frequency of a high token j is j + mode(D), and
+    its bias the constant mode(D) - E[D]: a fraction of a count, but one that adds up over keys.
+    This adds E[D] - mode(D) to every value. Under a sampling scheme it is `MaximumLikelihood`.
+    """
+
+    law: Law
+
+    @property
+    def g(self) -> Function:
+        return identity
+
+    def values(self, tokens: npt.ArrayLike) -> Floats:
+        values = MaximumLikelihood(self.law).values(tokens)
+        return np.where(values > 0, values + self._shift, 0.0)
+
+    @cached_property
+    def _shift(self) -> float:
+        if not isinstance(self.law, DrawLaw):
+            return 0.0
+        mass = np.diff(self.law.cumulative)
+        mode = np.argmax(mass >= (1 - _TIE) * mass.max())
+        return float(mass @ np.arange(len(mass)) - mode)
 
 
 def _likeliest(column: Column) -> Ints:

@@ -14,7 +14,7 @@ from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import Guarantee
 from tamis.sampling.frequencies import check_frequencies
 from tamis.sampling.schemes import Everything, Scheme
-from tamis.weighted.estimators import MaximumLikelihood, Moments, moments
+from tamis.weighted.estimators import Centred, Moments, moments
 from tamis.weighted.intervals import check_coverage, intervals
 from tamis.weighted.mechanism import Mechanism, Tokens
 
@@ -46,8 +46,9 @@ class Plan:
         return self.mechanism.certificate
 
     @cached_property
-    def estimator(self) -> MaximumLikelihood:
-        return MaximumLikelihood(self.mechanism.law)
+    def estimator(self) -> Centred:
+        """What the estimates of a release are made with."""
+        return Centred(self.mechanism.law)
 
     @cached_property
     def half(self) -> int | None:
