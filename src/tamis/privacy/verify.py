@@ -275,8 +275,8 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
                 f"frequencies {i - 1} and {i} can be told apart too well",
             )
 
-    rows, last = (quiet + width) * width * (3 if fine else 1), [0]
-    if rows <= CELLS:
+    last, work = [0], (quiet + width) * (width * (3 if fine else 1) + 12)  # a row costs extra
+    if work <= CELLS:
         for i, old, new in law.rows(1, law.pieces(0, quiet + 2 * width) if fine else {}):
             check_pair(i, old, new)
             if i > quiet + 1 and new == last:
