@@ -40,6 +40,8 @@ AnyCurve_co = TypeVar("AnyCurve_co", bound=Curve, covariant=True)
 _TIGHTER = 1e-10  # left on delta0 so that rounding in the calibration cannot overspend
 _SHRINK = (0.999, 0.997, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
 _LARGEST_ROW = 500_000
+_LEAST_EPSILON = 2e-5  # so that the growth exceeds 1 + 2^-16
+MANY_KEYS = 2000  # the most that are composed optimally
 _STEPS = 12  # grid steps per mu: joining the curve by straight lines then costs 0.1 % of mu
 
 
@@ -65,19 +67,31 @@ def choose(guarantee: Guarantee, sampled: bool = False) -> Composition[Curve]:
     """
     plain = approximate(guarantee)
     _check_size(plain.curve)
-    if sampled or guarantee.keys_per_unit == 1:
-        return plain
+    keys = guarantee.keys_per_unit
+    if sampled or keys == 1:
+        return _checkable(plain, keys)
     gaussian = approximate_gaussian(guarantee)
-    return plain if gaussian is None or plain.half <= gaussian.half else gaussian
+    if gaussian and (keys > MANY_KEYS or gaussian.half < plain.half):
+        return gaussian
+    return _checkable(plain, keys)
+
+
+def _checkable(plain: Composition[Curve], keys: int) -> Composition[Curve]:
+    if keys > MANY_KEYS:
+        raise InvalidInput(
+            f"keys_per_unit is {keys:,}; with a sampling scheme or fine tokens, and where no "
+            f"Gaussian curve fits, at most {MANY_KEYS:,} can be composed: take a smaller bound."
+        )
+    return plain
 
 
 def _check_size(curve: ApproximateCurve) -> None:
     """A row has about 2 ln(1/delta) / epsilon tokens: refuse what would not fit into memory."""
-    if math.log(1 / curve.delta) > _LARGEST_ROW * curve.epsilon:
+    if curve.epsilon < max(_LEAST_EPSILON, math.log(1 / curve.delta) / _LARGEST_ROW):
         raise InvalidInput(
             f"epsilon is {curve.epsilon:.3g} for each element of a key: too small, since only keys "
-            f"of a frequency beyond {_LARGEST_ROW:,} could be named; take a larger epsilon or "
-            "smaller bounds on what a unit contributes."
+            "of very high frequencies could be named; take a larger epsilon or smaller bounds on "
+            "what a unit contributes."
         )
 
 

@@ -14,6 +14,7 @@ a growth g = M / 2^k <= exp(epsilon0) and a gift D, the integer form of delta0.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ from typing import Any
 
 U = 1 << 128
 CELLS = 10_000_000  # a table of up to this many cells is checked row by row
+FREQUENCIES = 1 << 64  # no frequency is as high
+STEPS = 200_000  # of a custom scheme
 _PRECISE = Context(prec=48, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999)
 _F = 192  # fractional bits in composition
 
@@ -38,6 +41,27 @@ class Refused(ValueError):
 def need(condition: bool, sentence: str) -> None:
     if not condition:
         raise Refused(sentence)
+
+
+def number(text: object) -> Fraction:
+    """A short decimal number or fraction, written as text so that nothing has rounded it."""
+    short = isinstance(text, str) and re.fullmatch(
+        r"\d{1,40}(\.\d{1,40})?(e[+-]?\d{1,3})?|\d{1,60}/[1-9]\d{0,59}", text, re.ASCII
+    )
+    need(bool(short), "numbers are short decimals or fractions, written as text")
+    return Fraction(str(text))
+
+
+def integer(text: object) -> int:
+    short = isinstance(text, str) and re.fullmatch(r"0x[0-9a-f]{1,80}", text, re.ASCII)
+    need(bool(short), "integers are written in base 16, as text")
+    return int(str(text), 16)
+
+
+def whole(value: object, most: int) -> int:
+    if type(value) is int and 1 <= value <= most:
+        return value
+    raise Refused(f"a whole number from 1 to {most} is missing")
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -62,9 +86,9 @@ def exp_bounds(x: Fraction, bits: int = 256) -> tuple[int, int]:
 
 
 def first(holds: Callable[[int], bool], start: int = 1) -> int:
-    """The smallest i >= start at which a condition that stays true becomes true."""
+    """The smallest i >= start at which a condition that stays true becomes true, up to 2^64."""
     low, high = start - 1, start
-    while not holds(high):
+    while high < FREQUENCIES and not holds(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
@@ -79,17 +103,18 @@ class Scheme:
         self.name = rule["name"]
         need(self.name in ("everything", "pps", "ppswor", "custom"), "the scheme is unknown")
         if self.name in ("pps", "ppswor"):
+            need(number(rule["tau"]) > 0, "tau must be positive")
+            need(0 < number(rule["power"]) <= 2, "power must lie in (0, 2]")
             self.tau, self.power = Decimal(rule["tau"]), Decimal(rule["power"])
-            need(self.tau.is_finite() and self.tau > 0, "tau must be positive")
-            need(0 < self.power <= 2, "power must lie in (0, 2]")
         if self.name == "custom":
-            self.steps = [(int(i), int(Fraction(q) * U)) for i, q in rule["steps"]]
-            need(bool(self.steps) and self.steps[0][0] == 1, "steps must start at frequency 1")
+            need(0 < len(rule["steps"]) <= STEPS, "there are no steps, or too many")
+            self.steps = [(whole(i, FREQUENCIES), int(number(q) * U)) for i, q in rule["steps"]]
+            need(self.steps[0][0] == 1, "steps must start at frequency 1")
             need(
                 all(a[0] < b[0] and a[1] <= b[1] for a, b in pairwise(self.steps)),
                 "q must not decrease",
             )
-            need(self.steps[0][1] >= 0 and self.steps[-1][1] <= U, "q must lie in [0, 1]")
+            need(self.steps[-1][1] <= U, "q must lie in [0, 1]")
 
     def units(self, i: int) -> int:
         if i < 1 or self.name == "everything":
@@ -134,8 +159,11 @@ class Survival:
     def __init__(self, growth: tuple[int, int], gift: int, scheme: Scheme) -> None:
         self.M, self.k = growth
         self.D, self.scheme = gift, scheme
-        need(self.k >= 0 and self.M > 1 << self.k, "growth must exceed one")
-        need(0 < gift < U, "the gift must lie strictly between 0 and 2^128")
+        need(
+            self.M >> self.k < 1 << 64 and self.M - (1 << self.k) << 16 > 1 << self.k,
+            "growth must lie between 1 + 2^-16 and 2^64",
+        )
+        need(1 << 40 <= gift < U, "the gift must lie between 2^40 and 2^128")
         self._below: dict[int, int] | None = None
         self.reporting = lru_cache(1 << 14)(self._reporting)  # P_i
 
@@ -157,6 +185,7 @@ class Survival:
         if self._below is None:
             self._below, units = {}, self.scheme.units
             for start, last in self.scheme.suspects(Fraction(self.M, 1 << self.k), self.D):
+                need(last - start < CELLS // 10, "too many frequencies must be looked at")
                 i = start
                 while i <= last or i - 1 in self._below:
                     p = self.cap(self._below.get(i - 1) or units(i - 1))
@@ -275,7 +304,7 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
                 f"frequencies {i - 1} and {i} can be told apart too well",
             )
 
-    last, work = [0], (quiet + width) * (width * (3 if fine else 1) + 12)  # a row costs extra
+    last, work = [0], (quiet + width) * (width * (12 if fine else 1) + 12)  # a row costs extra
     if work <= CELLS:
         for i, old, new in law.rows(1, law.pieces(0, quiet + 2 * width) if fine else {}):
             check_pair(i, old, new)
@@ -290,6 +319,7 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
     spots = {quiet, *(max(law.below(), default=1) + n for n in (0, width // 2))}
     spots |= {quiet >> n for n in range(1, 64) if quiet >> n}
     spots = set(sorted(spots)[:: max(1, len(spots) * law.width() ** 2 // 4_000_000)])
+    fine = fine and law.width() < 500  # finding the pieces of wide rows takes too long
     for spot in spots:
         begin = max(1, spot - law.width())
         for i, old, new in law.rows(begin, law.pieces(begin - 1, spot + 1) if fine else {}):
@@ -306,6 +336,7 @@ def optimal_composition(
 
     Kairouz, Oh, Viswanath (2017), theorem 3.3, with exp(epsilon) rounded up, exp(total) down.
     """
+    need(times <= 2000, "keys_per_unit is too large for optimal composition")
     y, z = (exp_bounds(epsilon)[1] >> 128) + 1, exp_bounds(total)[0] >> 128
     gain = sum(
         comb(times, n)
@@ -317,31 +348,29 @@ def optimal_composition(
 
 
 def grid_composition(
-    pairs: list[tuple[list[int], list[int]]],
+    pair: tuple[list[int], list[int]],
     times: int,
     total: Fraction,
     base: Fraction,
     span: int,
     reach: int,
 ) -> Fraction:
-    """A bound on delta at epsilon = total when any ``times`` of the pairs are composed.
+    """A bound on delta at epsilon = total when ``times`` copies of a pair are composed.
 
-    The hockey-stick curve of the worst pair is taken at powers of ``base`` and joined by straight
-    lines: that lies above the curve, and is itself the curve of a privacy loss on the grid. Losses
-    are added by multiplying polynomials written as long integers (docs/proofs.md, section 7).
+    The hockey-stick curve of the worse direction is taken at powers of ``base`` and joined by
+    straight lines: that lies above the curve, and is itself the curve of a privacy loss on the
+    grid. Losses are added by multiplying polynomials, as long integers (docs/proofs.md, section 7).
     """
     one, pad = 1 << _F, 1 << _F - 150
     up, down = (int(one * base), int(one / base))
-    need(up - one > one >> 40 and 0 < span <= reach <= 100_000, "the grid is out of range")
+    need(one >> 40 < up - one < one and span <= reach, "the grid is out of range")
     rise, fall = [one], [one]
     for _ in range(reach):
         rise.append(rise[-1] * up >> _F)
         fall.append(fall[-1] * down >> _F)
+    need(fall[span] >> _F - 60 > 0, "the grid is out of range")
     x = fall[span:0:-1] + rise[: span + 1]
-    curve = [
-        max(hockey(p, q, v, _F) for pair in pairs for p, q in (pair, pair[::-1])) // U + 1
-        for v in x
-    ]
+    curve = [max(hockey(p, q, v, _F) for p, q in (pair, pair[::-1])) // U + 1 for v in x]
     slopes = [
         (curve[0] - one << _F) // x[0],
         *(
@@ -382,32 +411,21 @@ def _convolve(a: list[int], b: list[int], reach: int, beyond: int) -> tuple[list
     return kept, beyond + sum(sums[count - cut :])
 
 
-def number(text: object) -> Fraction:
-    need(isinstance(text, str), "numbers are written as text, so that none is rounded")
-    return Fraction(str(text))
-
-
-def integer(text: object) -> int:
-    need(isinstance(text, str), "integers are written in base 16 as text")
-    return int(str(text), 16)
+def survival(rule: dict[str, Any]) -> Survival:
+    growth = integer(rule["growth"]), whole(rule["shift"], 256)
+    return Survival(growth, integer(rule["gift"]), Scheme(rule["scheme"]))
 
 
 def draw_table(rule: dict[str, Any]) -> tuple[list[int], int]:
     """(C, stride): C[d] = Pr[D < d] U for a draw D in steps of 1 / stride of a frequency."""
-    if "table" in rule:
-        table, stride = [integer(c) for c in rule["table"]], int(rule["stride"])
-    else:
-        law = Survival(
-            (integer(rule["growth"]), int(rule["shift"])),
-            integer(rule["gift"]),
-            Scheme({"name": "everything"}),
-        )
-        table, stride = law.draw(), 1
-        if rule["tokens"] == "fine":
-            table, stride = law.fine_draw()
-    need(stride >= 1 and table[0] == 0 and table[-1] == U, "the table must run from 0 to 2^128")
+    if "table" not in rule:
+        law = survival(rule)
+        return law.fine_draw() if rule["tokens"] == "fine" else (law.draw(), 1)
+    need(len(rule["table"]) <= CELLS // 10, "the table is too long")
+    table = [integer(c) for c in rule["table"]]
+    need(table[0] == 0 and table[-1] == U, "the table must run from 0 to 2^128")
     need(all(a <= b for a, b in pairwise(table)), "the table must not decrease")
-    return table, stride
+    return table, whole(rule["stride"], 1000)
 
 
 def check_draw(
@@ -415,31 +433,22 @@ def check_draw(
 ) -> str:
     """Nothing sampled away: every pair of rows is a coarsening of D against D + shift."""
     table, stride = draw_table(rule)
-    law = [b - a for a, b in pairwise(table)]
-    shifts = range(stride, stride * elements + 1, stride)
-    if all(a * c <= b * b for (a, b), c in zip(pairwise(law), law[2:], strict=False)):
-        shifts = shifts[-1:]  # log-concave: the farther apart, the easier to tell (section 7)
-    need(len(shifts) * len(law) <= CELLS, "elements_per_key is too large to check")
-    pairs = [(law + [0] * s, [0] * s + law) for s in shifts]
-
-    def close(at: Fraction, allowed: Fraction) -> bool:
-        M, words = exp_bounds(at)[0], int(allowed * U)
-        return all(
-            hockey(p, q, M, 256) <= words << 256 for pair in pairs for p, q in (pair, pair[::-1])
-        )
-
-    if keys == 1:
-        need(close(epsilon, delta), "neighbouring frequencies can be told apart too well")
-        return f"both directions checked for a draw of {len(law)} values"
-    grid = rule["accounting"]
-    if grid["name"] == "optimal":
-        step, given = number(grid["key"]["epsilon"]), number(grid["key"]["delta"])
-        need(close(step, given), "neighbouring frequencies can be told apart too well")
-        spent = optimal_composition(step, given, keys, epsilon)
-    else:
-        spent = grid_composition(
-            pairs, keys, epsilon, number(grid["base"]), int(grid["span"]), int(grid["reach"])
-        )
+    law, accounting = [b - a for a, b in pairwise(table)], rule["accounting"]
+    if accounting["name"] == "optimal":
+        step, given = budget(accounting["element"])
+        one, other = law + [0] * stride, [0] * stride + law
+        M, words = exp_bounds(step)[0], int(given * U) << 256
+        for p, q in ((one, other), (other, one)):
+            need(hockey(p, q, M, 256) <= words, "neighbouring frequencies can be told apart")
+        said = f"both directions checked for a draw of {len(law)} values"
+        return f"{said}; {check_unit(accounting, epsilon, delta, keys, elements)}"
+    pairs = zip(law, law[1:], law[2:], strict=False)
+    need(all(law) and all(a * c <= b * b for a, b, c in pairs), "the draw must be log-concave")
+    span, reach = whole(accounting["span"], 5000), whole(accounting["reach"], 50_000)
+    shift = [0] * (stride * elements)  # the largest shift is the worst (section 7)
+    need(span * (len(law) + len(shift)) <= CELLS, "the grid is too fine to check")
+    pair = (law + shift, shift + law)
+    spent = grid_composition(pair, keys, epsilon, number(accounting["base"]), span, reach)
     need(spent <= delta, "a unit spends more than is promised")
     return f"{keys} keys composed: a unit spends {decimals(spent / delta)} of delta"
 
@@ -447,20 +456,36 @@ def check_draw(
 def check_sampled(
     rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int, elements: int
 ) -> str:
-    """A sampling scheme: neighbouring rows one by one, then group privacy, then composition."""
-    step, given = (number(rule["accounting"]["element"][name]) for name in ("epsilon", "delta"))
-    whole, lost = (number(rule["accounting"]["key"][name]) for name in ("epsilon", "delta"))
-    need(step > 0 and 0 < given < 1, "epsilon0 and delta0 are out of range")
-    law = Survival(
-        (integer(rule["growth"]), int(rule["shift"])), integer(rule["gift"]), Scheme(rule["scheme"])
-    )
+    """A sampling scheme: neighbouring rows one by one, then what a unit changes in all."""
+    step, given = budget(rule["accounting"]["element"])
     M, away = exp_bounds(step)[0] >> 128, integer(rule["away"]) if "away" in rule else -1
-    said = check_rows(law, M, 128, int(given * U), away, rule["tokens"] == "fine")
-    grown = sum(Fraction(exp_bounds(step * n)[1], 1 << 256) for n in range(1, elements))
-    need(step * elements <= whole and given * (1 + grown) <= lost, "a key spends more than stated")
-    spent = lost if keys == 1 else optimal_composition(whole, lost, keys, epsilon)
-    need(spent <= delta and (keys > 1 or whole <= epsilon), "a unit spends more than is promised")
-    return said + f"; a unit spends {decimals(spent / delta)} of delta"
+    said = check_rows(survival(rule), M, 128, int(given * U), away, rule["tokens"] == "fine")
+    return f"{said}; {check_unit(rule['accounting'], epsilon, delta, keys, elements)}"
+
+
+def check_unit(
+    accounting: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int, elements: int
+) -> str:
+    """From one element to all elements of a key (group privacy), and to all keys of a unit."""
+    (step, given), (key, lost) = budget(accounting["element"]), budget(accounting["key"])
+    if elements > 1:
+        grown = Fraction(
+            exp_bounds(step * elements)[1] - (1 << 256), exp_bounds(step)[0] - (1 << 256)
+        )
+        given, step = given * grown, step * elements
+    need(step <= key and given <= lost, "a key spends more than is stated")
+    if keys == 1:
+        need(key <= epsilon, "a unit spends more than is promised")
+    spent = lost if keys == 1 else optimal_composition(key, lost, keys, epsilon)
+    need(spent <= delta, "a unit spends more than is promised")
+    return f"a unit spends {decimals(spent / delta)} of delta"
+
+
+def budget(promise: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    epsilon, delta = number(promise["epsilon"]), number(promise["delta"])
+    need(0 < epsilon <= 1000, "epsilon must lie in (0, 1000]")
+    need(0 < delta < 1, "delta must lie strictly between 0 and 1")
+    return epsilon, delta
 
 
 def decimals(share: Fraction) -> Decimal:
@@ -475,10 +500,9 @@ def check(certificate: dict[str, Any]) -> str:
             "this is not a certificate that this program knows",
         )
         promise, rule = certificate["guarantee"], certificate["rule"]
-        epsilon, delta = number(promise["epsilon"]), number(promise["delta"])
-        keys, elements = int(promise["keys_per_unit"]), int(promise["elements_per_key"])
-        need(epsilon > 0 and 0 < delta < 1, "epsilon must be positive and delta in (0, 1)")
-        need(keys >= 1 and elements >= 1, "bounds must be at least 1")
+        epsilon, delta = budget(promise)
+        keys = whole(promise["keys_per_unit"], 1_000_000)
+        elements = whole(promise["elements_per_key"], 1_000_000)
         need(promise["neighbours"] == "add or remove one unit", "the neighbour relation is unknown")
         need(rule["tokens"] in ("whole", "fine"), "tokens must be whole or fine")
         everything = rule["scheme"] == {"name": "everything"}
@@ -493,12 +517,12 @@ def main(arguments: list[str]) -> int:
     try:
         with open(arguments[0], encoding="utf-8") as file:
             print("verified:", check(json.load(file)))
-    except (IndexError, OSError, json.JSONDecodeError):
-        print("usage: python verify.py certificate.json", file=sys.stderr)
-        return 2
     except Refused as reason:
         print("refused:", reason, file=sys.stderr)
         return 1
+    except (IndexError, OSError, ValueError, RecursionError):
+        print("usage: python verify.py certificate.json", file=sys.stderr)
+        return 2
     return 0
 
 

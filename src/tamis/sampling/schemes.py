@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.errors import InvalidInput
+from tamis.privacy.verify import STEPS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -141,6 +142,8 @@ def _steps(q: Any, upto: Any) -> tuple[tuple[int, Fraction], ...]:
         if b < a:
             raise InvalidInput(f"Custom: q must not decrease, but q({i}) is below q({i - 1}).")
     kept = [exact[0]] + [b for a, b in pairwise(exact) if a[1] != b[1]]
+    if len(kept) > STEPS:
+        raise InvalidInput(f"Custom: q changes {len(kept):,} times; at most {STEPS:,} are allowed.")
     return tuple(kept)
 
 
@@ -167,6 +170,8 @@ def _fraction(i: Any, p: Any) -> Fraction:
         exact = p if isinstance(p, Fraction) else Fraction(str(p))
     except (ValueError, ZeroDivisionError):
         exact = Fraction(-1)
+    if len(str(exact)) > 100:
+        raise InvalidInput(f"Custom: q({i}) has too many digits; 50 are enough.")
     if not 0 <= exact <= 1:
         raise InvalidInput(f"Custom: q({i}) must be a probability in [0, 1], not {p!r}.")
     return exact
