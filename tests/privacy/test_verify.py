@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 
 from tamis.privacy import exact, verify
 from tamis.privacy.curves import ApproximateCurve
-from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.verify import Survival, U, exp_bounds
 from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor, Scheme
@@ -33,7 +32,8 @@ SOURCE = Path(verify.__file__)
 
 epsilons = st.floats(0.01, 5)
 deltas = st.floats(-12, -3).map(lambda x: float(f"{10**x:.6g}"))
-steps = st.dictionaries(st.integers(1, 60), st.floats(0, 1), min_size=1, max_size=6).map(
+shares = st.integers(0, 10**6).map(lambda n: n / 10**6) | st.sampled_from([1e-30, 1e-9])
+steps = st.dictionaries(st.integers(1, 60), shares, min_size=1, max_size=6).map(
     lambda found: Custom(dict(zip(sorted(found), sorted(found.values()), strict=True)))
 )
 
@@ -464,11 +464,6 @@ def test_the_checker_runs_alone(alone: Path, arguments: list[str], code: int, sa
     assert bool(done.stdout) == (code == 0)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="verify.main catches json.JSONDecodeError only: json.load also raises ValueError (whole "
-    "numbers of more than 4300 digits), UnicodeDecodeError and RecursionError",
-)
 @pytest.mark.parametrize(
     "content",
     [b'{"version": ' + b"9" * 5000 + b"}", b"\xff\xfe\x00", b"[" * 10**5],
@@ -518,8 +513,3 @@ def whole_division_is_exact(node: Any) -> bool:
     """Every / in the file has a Fraction, a Decimal or a value made of them on one side."""
     exact_names = {"x", "one", "spent", "Decimal"}
     return bool({n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & exact_names)
-
-
-def test_a_curve_too_fine_for_128_places_is_refused_by_name() -> None:
-    with pytest.raises(InvalidInput, match="delta per key is 1e-30: too small"):
-        survival(1.0, 1e-30, Everything())

@@ -23,7 +23,7 @@ taus = st.floats(1e-12, 10) | st.floats(5e-324, 1e300)
 powers = st.sampled_from([1.0, 2.0, 0.5]) | st.floats(0.3, 2)
 frequencies = st.integers(1, 10**5) | st.integers(1, 2**63) | st.integers(1, 10**40)
 kinds = st.sampled_from([Pps, Ppswor])
-chances = st.lists(st.floats(0, 1), min_size=1, max_size=8)
+chances = st.lists(st.floats(0, 1).map(lambda q: round(q, 12)), min_size=1, max_size=8)
 
 
 def integers(scheme: Scheme) -> verify.Scheme:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
@@ -32,7 +31,7 @@ from tamis.privacy.curves import (
     half_frequency,
 )
 from tamis.privacy.errors import InvalidInput
-from tamis.privacy.exact import gaussian_table
+from tamis.privacy.exact import exactly, gaussian_table
 from tamis.privacy.guarantee import Guarantee
 
 AnyCurve_co = TypeVar("AnyCurve_co", bound=Curve, covariant=True)
@@ -41,7 +40,7 @@ _TIGHTER = 1e-10  # left on delta0 so that rounding in the calibration cannot ov
 _SHRINK = (0.999, 0.997, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
 _LARGEST_ROW = 500_000
 _LEAST_EPSILON = 2e-5  # so that the growth exceeds 1 + 2^-16
-MANY_KEYS = 2000  # the most that are composed optimally
+MANY_KEYS = 1000  # the most that are composed optimally
 _STEPS = 12  # grid steps per mu: joining the curve by straight lines then costs 0.1 % of mu
 
 
@@ -140,7 +139,12 @@ def _best_step(epsilon: float, delta: float, k: int) -> tuple[float, float]:
     around = (grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)])
     found = minimize_scalar(half, bounds=around, method="bounded", options={"xatol": 1e-12}).x
     step = min((float(found), float(grid[best])), key=half)
-    return step, given(step) * (1 - _TIGHTER)
+    delta0 = given(step) * (1 - _TIGHTER)
+    while verify.optimal_composition(exactly(step), exactly(delta0), k, exactly(epsilon)) > exactly(
+        delta
+    ):
+        step, delta0 = step * (1 - 1e-13), delta0 * (1 - _TIGHTER)
+    return step, delta0
 
 
 def _excess(step: float, epsilon: float, k: int) -> float:
@@ -167,8 +171,8 @@ def approximate_gaussian(guarantee: Guarantee) -> Composition[GaussianCurve] | N
         try:
             verify.check_draw(
                 rule,
-                Fraction(repr(guarantee.epsilon)),
-                Fraction(repr(guarantee.delta)),
+                exactly(guarantee.epsilon),
+                exactly(guarantee.delta),
                 guarantee.keys_per_unit,
                 guarantee.elements_per_key,
             )

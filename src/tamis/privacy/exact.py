@@ -17,9 +17,14 @@ from tamis.privacy.verify import Scheme, Survival, U, exp_bounds
 SHIFT = 64  # growth is known to 64 binary places: far below what could be noticed
 
 
+def exactly(value: float) -> Fraction:
+    """A number as it is printed: 0.1 is one tenth."""
+    return Fraction(repr(value))
+
+
 def growth(epsilon: float) -> int:
     """M with M / 2^64 <= exp(epsilon), as close as 64 places allow."""
-    return exp_bounds(Fraction(repr(epsilon)))[0] >> 256 - SHIFT
+    return exp_bounds(exactly(epsilon))[0] >> 256 - SHIFT
 
 
 def survival(curve: ApproximateCurve, scheme: dict[str, Any], away: int = -1) -> Survival:
@@ -28,17 +33,22 @@ def survival(curve: ApproximateCurve, scheme: dict[str, Any], away: int = -1) ->
     ``away`` >= 0 says that the sample is made elsewhere, with probabilities that may differ from
     the stated ones by that many words of 2^128; it is charged to the gift.
     """
-    numerator, whole = growth(curve.epsilon), int(Fraction(repr(curve.delta)) * U)
+    numerator, whole = growth(curve.epsilon), int(exactly(curve.delta) * U)
     exact = Scheme(scheme)
+    _check_places(curve, whole, numerator)
     slack = Survival((numerator, SHIFT), whole, exact).slack()
     charged = 0 if away < 0 else 2 * ((numerator >> SHIFT) + 2) * (away + 1)
     gift = whole - slack - charged
+    _check_places(curve, gift, numerator)
+    return Survival((numerator, SHIFT), gift, exact)
+
+
+def _check_places(curve: ApproximateCurve, gift: int, numerator: int) -> None:
     if gift >> 70 <= numerator >> SHIFT:
         raise InvalidInput(
             f"delta per key is {curve.delta:.3g}: too small for probabilities of 128 binary "
             "places; take a larger delta or a smaller epsilon."
         )
-    return Survival((numerator, SHIFT), gift, exact)
 
 
 def gaussian_table(curve: GaussianCurve) -> list[int]:

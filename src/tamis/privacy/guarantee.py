@@ -52,9 +52,9 @@ class Guarantee:
 
 def check_epsilon(value: object, name: str = "epsilon") -> float:
     number = _number(value)
-    if not 0 < number < math.inf:
+    if not 0 < number <= 1000:
         raise InvalidInput(
-            f"{name} must be a finite number above 0, not {value!r}; 0.1 to 2 are usual."
+            f"{name} must be a number above 0 and at most 1000, not {value!r}; 0.1 to 2 are usual."
         )
     return number
 

@@ -46,7 +46,7 @@ def need(condition: bool, sentence: str) -> None:
 def number(text: object) -> Fraction:
     """A short decimal number or fraction, written as text so that nothing has rounded it."""
     short = isinstance(text, str) and re.fullmatch(
-        r"\d{1,40}(\.\d{1,40})?(e[+-]?\d{1,3})?|\d{1,60}/[1-9]\d{0,59}", text, re.ASCII
+        r"\d{1,40}(\.\d{1,40})?(e[+-]?\d{1,3})?|\d{1,400}/[1-9]\d{0,399}", text, re.ASCII
     )
     need(bool(short), "numbers are short decimals or fractions, written as text")
     return Fraction(str(text))
@@ -336,7 +336,7 @@ def optimal_composition(
 
     Kairouz, Oh, Viswanath (2017), theorem 3.3, with exp(epsilon) rounded up, exp(total) down.
     """
-    need(times <= 2000, "keys_per_unit is too large for optimal composition")
+    need(times <= 1000, "keys_per_unit is too large for optimal composition")
     y, z = (exp_bounds(epsilon)[1] >> 128) + 1, exp_bounds(total)[0] >> 128
     gain = sum(
         comb(times, n)

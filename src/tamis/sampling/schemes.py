@@ -170,8 +170,8 @@ def _fraction(i: Any, p: Any) -> Fraction:
         exact = p if isinstance(p, Fraction) else Fraction(str(p))
     except (ValueError, ZeroDivisionError):
         exact = Fraction(-1)
-    if len(str(exact)) > 100:
-        raise InvalidInput(f"Custom: q({i}) has too many digits; 50 are enough.")
+    if len(str(exact)) > 400:
+        raise InvalidInput(f"Custom: q({i}) has too many digits; 100 are enough.")
     if not 0 <= exact <= 1:
         raise InvalidInput(f"Custom: q({i}) must be a probability in [0, 1], not {p!r}.")
     return exact
