@@ -145,9 +145,8 @@ def test_optimal_composition_agrees_with_dp_accounting(
         common.DifferentialPrivacyParameters(epsilon, delta), value_discretization_interval=1e-3
     )
     theirs = loss_law.self_compose(times).get_delta_for_epsilon(total)
-    ours = optimal_composition(
-        *(Fraction(repr(x)) for x in (epsilon, delta)), times, Fraction(repr(total))
-    )
+    step, given_, whole = (Fraction(repr(x)) for x in (epsilon, delta, total))
+    ours = optimal_composition(step, given_, times, whole)
     assert float(ours) == pytest.approx(theirs, rel=1e-6)
 
 

@@ -2,8 +2,8 @@
 
 from tamis.weighted.estimators import BiasedDown, Centred, MaximumLikelihood, Unbiased
 from tamis.weighted.mechanism import Mechanism
-from tamis.weighted.plan import Plan, plan
-from tamis.weighted.sample import PrivateSample, private_sample, sanitize
+from tamis.weighted.plan import Plan
+from tamis.weighted.sample import PrivateSample, private_sample
 
 __all__ = [
     "BiasedDown",
@@ -13,7 +13,5 @@ __all__ = [
     "Plan",
     "PrivateSample",
     "Unbiased",
-    "plan",
     "private_sample",
-    "sanitize",
 ]
