@@ -1,42 +1,112 @@
-"""A guarantee is a frozen value, and refuses what cannot be promised."""
+"""Guarantees: plain values, checked when they are made, with errors that name the parameter."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tamis.privacy.errors import InvalidInput
-from tamis.privacy.guarantee import NEIGHBOURS, Guarantee
+from tamis.privacy.guarantee import Guarantee
 
-NAN, INF = float("nan"), float("inf")
-BAD: dict[str, list[Any]] = {
-    "epsilon": [0, -0.0, -1, INF, -INF, NAN, None, "1", True, 1001, [1]],
-    "delta": [0, 1, -1e-9, 1.5, INF, NAN, None, "1e-6", True],
-    "keys_per_unit": [0, -1, 1.5, 1.0, NAN, None, "4", True],
-    "elements_per_key": [0, -1, 1.5, 1.0, NAN, None, "4", True],
-}
+NAN, INF = math.nan, math.inf
+NO_NUMBERS: list[Any] = [
+    None,
+    "1e-6",
+    "",
+    True,
+    False,
+    [1.0],
+    {},
+    1j,
+    Fraction(1, 2),
+    Decimal("0.5"),
+]
 
 
-@pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in BAD.items() for v in vs])
-def test_what_cannot_be_promised_is_refused_by_name(name: str, value: Any) -> None:
-    options = {"epsilon": 1.0, "delta": 1e-6, name: value}
-    with pytest.raises(InvalidInput, match=rf"^{name} must .* not "):
+@given(
+    st.floats(1e-6, 1e3),
+    st.floats(1e-15, 0.999),
+    st.integers(1, 10**6),
+    st.integers(1, 10**6),
+)
+def test_a_guarantee_holds_what_it_was_given(
+    epsilon: float, delta: float, keys: int, elements: int
+) -> None:
+    made = Guarantee(epsilon, delta, keys, elements, "user")
+    assert (made.epsilon, made.delta) == (epsilon, delta)
+    assert (made.keys_per_unit, made.elements_per_key, made.unit) == (keys, elements, "user")
+    assert made == Guarantee(epsilon, delta, keys, elements, "user")
+    assert hash(made) == hash(Guarantee(epsilon, delta, keys, elements, "user"))
+
+
+def test_bounds_are_one_unless_said_otherwise() -> None:
+    made = Guarantee(1.0, 1e-6)
+    assert (made.keys_per_unit, made.elements_per_key) == (1, 1)
+
+
+def test_numbers_of_numpy_and_whole_numbers_are_taken_as_plain_ones() -> None:
+    values: list[Any] = [np.int64(1), np.float64(1e-6), np.int32(4), np.uint8(2)]
+    odd = Guarantee(*values)
+    assert odd == Guarantee(1.0, 1e-6, 4, 2)
+    assert [type(v) for v in dataclasses.astuple(odd)] == [float, float, int, int, str]
+
+
+@pytest.mark.parametrize("field", ["epsilon", "delta", "keys_per_unit", "elements_per_key", "unit"])
+def test_a_guarantee_cannot_be_changed(field: str) -> None:
+    made = Guarantee(1.0, 1e-6)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(made, field, 0.5)
+
+
+@pytest.mark.parametrize("epsilon", [0, 0.0, -0.0, -1, -1e-300, NAN, INF, -INF, 1001, *NO_NUMBERS])
+def test_a_bad_epsilon_is_refused_by_name(epsilon: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^epsilon must .* not "):
+        Guarantee(epsilon, 1e-6)
+
+
+@pytest.mark.parametrize("delta", [0, 0.0, 1, 1.0, -1e-9, 1.5, NAN, INF, -INF, *NO_NUMBERS])
+def test_a_bad_delta_is_refused_by_name(delta: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"^delta must lie strictly between 0 and 1, not "):
+        Guarantee(1.0, delta)
+
+
+@pytest.mark.parametrize("bound", [0, -1, 1.5, 2.0, NAN, INF, np.float64(2), *NO_NUMBERS])
+@pytest.mark.parametrize("name", ["keys_per_unit", "elements_per_key"])
+def test_a_bad_bound_is_refused_by_name(name: str, bound: Any) -> None:
+    with pytest.raises(InvalidInput, match=rf"^{name} must be a whole number of at least 1, not "):
+        Guarantee(1.0, 1e-6, **{name: bound})
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_a_whole_number_beyond_any_float_is_refused_by_name(name: str, value: int) -> None:
+    options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, name: value}
+    with pytest.raises(InvalidInput, match=f"^{name} must"):
         Guarantee(**options)
 
 
-def test_a_guarantee_is_frozen_and_equal_by_value() -> None:
-    one = Guarantee(1, 1e-6, 4)
-    assert one == Guarantee(1.0, 1e-6, keys_per_unit=4)
-    assert hash(one) == hash(Guarantee(1.0, 1e-6, 4))
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        one.epsilon = 2.0  # type: ignore[misc]
+def test_errors_quote_the_value_and_say_what_is_usual() -> None:
+    with pytest.raises(InvalidInput, match=r"not -3; 0\.1 to 2 are usual"):
+        Guarantee(-3, 1e-6)
+    with pytest.raises(InvalidInput, match=r"not 2; take much less than one over the number"):
+        Guarantee(1, 2)
 
 
-def test_it_is_described_as_it_is_printed() -> None:
-    said = Guarantee(0.1, 1e-8, 4, 2, "user_id").describe()
-    assert said["epsilon"] == "0.1"
-    assert said["delta"] == "1e-08"
-    assert (said["keys_per_unit"], said["elements_per_key"], said["unit"]) == (4, 2, "user_id")
-    assert said["neighbours"] == NEIGHBOURS
+@given(st.floats(1e-6, 1e3), st.floats(1e-15, 0.999))
+def test_the_description_keeps_every_digit_and_no_binary_float(
+    epsilon: float, delta: float
+) -> None:
+    said = Guarantee(epsilon, delta, 3, 2).describe()
+    assert said["neighbours"] == "add or remove one unit"
+    assert (said["keys_per_unit"], said["elements_per_key"]) == (3, 2)
+    assert (float(said["epsilon"]), float(said["delta"])) == (epsilon, delta)
+    json.loads(json.dumps(said), parse_float=pytest.fail)
