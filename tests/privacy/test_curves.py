@@ -86,7 +86,7 @@ def test_the_complement_keeps_its_digits_near_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "half"), [(1.0, 1e-6, 14), (0.1, 1e-6, 109), (5.0, 1e-3, 2)]
+    ("epsilon", "delta", "half"), [(1.0, 1e-6, 14), (0.1, 1e-6, 109), (5.0, 1e-3, 3)]
 )
 def test_half_frequency_is_where_half_is_reached(epsilon: float, delta: float, half: int) -> None:
     assert half_frequency(ApproximateCurve(epsilon, delta)) == half

@@ -67,26 +67,30 @@ def test_a_guarantee_cannot_be_changed(field: str) -> None:
         setattr(made, field, 0.5)
 
 
-@pytest.mark.parametrize("epsilon", [0, 0.0, -0.0, -1, -1e-300, NAN, INF, -INF, 1001, *NO_NUMBERS])
+@pytest.mark.parametrize(
+    "epsilon", [0, 0.0, -0.0, -1, -1e-300, NAN, INF, -INF, 1001, *NO_NUMBERS], ids=repr
+)
 def test_a_bad_epsilon_is_refused_by_name(epsilon: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^epsilon must .* not "):
         Guarantee(epsilon, 1e-6)
 
 
-@pytest.mark.parametrize("delta", [0, 0.0, 1, 1.0, -1e-9, 1.5, NAN, INF, -INF, *NO_NUMBERS])
+@pytest.mark.parametrize(
+    "delta", [0, 0.0, 1, 1.0, -1e-9, 1.5, NAN, INF, -INF, *NO_NUMBERS], ids=repr
+)
 def test_a_bad_delta_is_refused_by_name(delta: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^delta must lie strictly between 0 and 1, not "):
         Guarantee(1.0, delta)
 
 
-@pytest.mark.parametrize("bound", [0, -1, 1.5, 2.0, NAN, INF, np.float64(2), *NO_NUMBERS])
+@pytest.mark.parametrize("bound", [0, -1, 1.5, 2.0, NAN, INF, np.float64(2), *NO_NUMBERS], ids=repr)
 @pytest.mark.parametrize("name", ["keys_per_unit", "elements_per_key"])
 def test_a_bad_bound_is_refused_by_name(name: str, bound: Any) -> None:
     with pytest.raises(InvalidInput, match=rf"^{name} must be a whole number of at least 1, not "):
         Guarantee(1.0, 1e-6, **{name: bound})
 
 
-@pytest.mark.parametrize("value", [10**400, -(10**400)])
+@pytest.mark.parametrize("value", [10**400, -(10**400)], ids=["large", "very negative"])
 @pytest.mark.parametrize("name", ["epsilon", "delta"])
 def test_a_whole_number_beyond_any_float_is_refused_by_name(name: str, value: int) -> None:
     options: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, name: value}

@@ -78,4 +78,7 @@ def check_bound(name: str, value: object) -> int:
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         return math.nan
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
