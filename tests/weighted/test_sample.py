@@ -19,6 +19,7 @@ import tamis
 from tamis.privacy import randomness
 from tamis.sampling import threshold_sample
 from tamis.weighted.estimators import BiasedDown
+from tamis.weighted.plan import make_plan
 from tamis.weighted.sample import PrivateSample, private_sample
 from tests.sources import Forbidden, Listed
 
@@ -46,7 +47,7 @@ def test_the_table_holds_keys_tokens_estimates_and_intervals_in_canonical_order(
     assert table.column_names == ["word", "token", "estimate", "low", "high"]
     rows = table.to_pylist()
     assert rows == sorted(rows, key=lambda r: (-r["estimate"], -r["token"], r["word"]))
-    assert all(1 <= r["low"] <= r["high"] and r["token"] <= r["high"] for r in rows)
+    assert all(1 <= r["low"] <= r["estimate"] <= r["high"] for r in rows)
     truth = dict(zip(HISTOGRAM["word"], HISTOGRAM["n"], strict=True))
     assert {r["word"] for r in rows} <= set(truth)
     assert all(abs(r["estimate"] - truth[r["word"]]) < 60 for r in rows)
@@ -130,10 +131,10 @@ def test_top_rank_above_below_and_quantile_agree_with_the_table() -> None:
 
 def test_sum_adds_estimates_with_weights_and_another_estimator() -> None:
     private = sanitized()
-    estimates = np.array(private.to_arrow()["estimate"])
+    weights = private.plan.estimator.values(private.whole_tokens())
     first = np.arange(len(private)) < 5
-    assert private.sum() == pytest.approx(estimates.sum())
-    assert private.sum(first) == pytest.approx(estimates[:5].sum())
+    assert private.sum() == pytest.approx(weights.sum())
+    assert private.sum(first) == pytest.approx(np.array(private.table["estimate"])[:5].sum())
     cautious = BiasedDown(private.plan.mechanism.law)
     assert 0 < private.sum(first, cautious) < private.sum(first) * 1.01
 
@@ -258,6 +259,29 @@ DATA: dict[str, tuple[Any, str]] = {
     "not a table": ([1, 2, 3], "must be a pyarrow.Table"),
     "key called token": (pa.table({"token": ["secret"], "n": [5]}), "may not be called 'token'"),
 }
+
+
+def test_a_plan_for_samples_made_elsewhere_cannot_be_used_to_sample() -> None:
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match="elsewhere"):
+        private_sample(sanitized_plan(), HISTOGRAM, key="word", frequency="n")
+
+
+def sanitized_plan() -> tamis.Plan:
+    return make_plan(tamis.Guarantee(1.0, 1e-6), tamis.Ppswor(0.01), "whole", 0.95, elsewhere=True)
+
+
+def test_frequencies_that_tokens_cannot_hold_are_refused_before_any_draw() -> None:
+    for tokens, scheme in (("fine", tamis.Everything()), ("fine", tamis.Ppswor(0.1))):
+        with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match="n holds"):
+            sanitized({"word": ["a"], "n": [2**62]}, tokens=tokens, scheme=scheme)
+
+
+@pytest.mark.parametrize("scheme", [tamis.Ppswor(0.01), tamis.Pps(0.001)], ids=repr)
+def test_estimates_lie_in_their_intervals_under_sampling_too(scheme: tamis.Ppswor) -> None:
+    plan = tamis.plan(epsilon=1.0, delta=1e-4, scheme=scheme)
+    table = private_sample(plan, HISTOGRAM, key="word", frequency="n").table
+    low, estimate, high = (table[name].to_numpy() for name in ("low", "estimate", "high"))
+    assert ((low <= estimate) & (estimate <= high)).all()
 
 
 def test_a_sample_that_the_scheme_cannot_have_made_is_refused() -> None:

@@ -64,24 +64,17 @@ def choose(guarantee: Guarantee, sampled: bool = False) -> Composition[Curve]:
     With a sampling scheme only (epsilon0, delta0) curves are available: their optimality proof
     covers any scheme, while the Gaussian draw is for keys that are all looked at.
     """
+    if guarantee.keys_per_unit > MANY_KEYS:
+        raise InvalidInput(
+            f"keys_per_unit is {guarantee.keys_per_unit:,}; at most {MANY_KEYS:,} can be composed: "
+            "take a smaller bound, and keep so many keys of each unit."
+        )
     plain = approximate(guarantee)
     _check_size(plain.curve)
-    keys = guarantee.keys_per_unit
-    if sampled or keys == 1:
-        return _checkable(plain, keys)
+    if sampled or guarantee.keys_per_unit == 1:
+        return plain
     gaussian = approximate_gaussian(guarantee)
-    if gaussian and (keys > MANY_KEYS or gaussian.half < plain.half):
-        return gaussian
-    return _checkable(plain, keys)
-
-
-def _checkable(plain: Composition[Curve], keys: int) -> Composition[Curve]:
-    if keys > MANY_KEYS:
-        raise InvalidInput(
-            f"keys_per_unit is {keys:,}; with a sampling scheme or fine tokens, and where no "
-            f"Gaussian curve fits, at most {MANY_KEYS:,} can be composed: take a smaller bound."
-        )
-    return plain
+    return plain if gaussian is None or plain.half <= gaussian.half else gaussian
 
 
 def _check_size(curve: ApproximateCurve) -> None:

@@ -318,7 +318,7 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
     need(law.D >> 70 > law.M >> law.k, "the gift is too small for 128-bit words")
     spots = {quiet, *(max(law.below(), default=1) + n for n in (0, width // 2))}
     spots |= {quiet >> n for n in range(1, 64) if quiet >> n}
-    spots = set(sorted(spots)[:: max(1, len(spots) * law.width() ** 2 // 4_000_000)])
+    spots = set(sorted(spots, reverse=True)[: max(2, 8_000_000 // law.width() ** 2)])
     fine = fine and law.width() < 500  # finding the pieces of wide rows takes too long
     for spot in spots:
         begin = max(1, spot - law.width())
@@ -444,9 +444,9 @@ def check_draw(
         return f"{said}; {check_unit(accounting, epsilon, delta, keys, elements)}"
     pairs = zip(law, law[1:], law[2:], strict=False)
     need(all(law) and all(a * c <= b * b for a, b, c in pairs), "the draw must be log-concave")
-    span, reach = whole(accounting["span"], 5000), whole(accounting["reach"], 50_000)
+    span, reach = whole(accounting["span"], 5000), whole(accounting["reach"], 20_000)
+    need(span * (len(law) + stride * elements) <= CELLS, "the grid is too fine to check")
     shift = [0] * (stride * elements)  # the largest shift is the worst (section 7)
-    need(span * (len(law) + len(shift)) <= CELLS, "the grid is too fine to check")
     pair = (law + shift, shift + law)
     spent = grid_composition(pair, keys, epsilon, number(accounting["base"]), span, reach)
     need(spent <= delta, "a unit spends more than is promised")
@@ -468,6 +468,7 @@ def check_unit(
 ) -> str:
     """From one element to all elements of a key (group privacy), and to all keys of a unit."""
     (step, given), (key, lost) = budget(accounting["element"]), budget(accounting["key"])
+    need(step * elements <= key, "a key spends more than is stated")
     if elements > 1:
         grown = Fraction(
             exp_bounds(step * elements)[1] - (1 << 256), exp_bounds(step)[0] - (1 << 256)

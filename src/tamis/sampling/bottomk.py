@@ -8,7 +8,7 @@ or without the data; see `tamis.sampling.threshold`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -34,10 +34,10 @@ class BottomK:
     data: **it is not private**, and neither is the sample.
     """
 
-    indices: Ints
-    frequencies: Ints
-    seeds: Floats
-    tau: float
+    indices: Ints = field(repr=False)  # nothing of a sample that is not private is printed
+    frequencies: Ints = field(repr=False)
+    seeds: Floats = field(repr=False)
+    tau: float = field(repr=False)
     kind: Kind
     power: float
 

@@ -26,7 +26,10 @@ def counted_table(data: Any, key: str | Sequence[str], frequency: str) -> pa.Tab
     whole = pa.array(check_frequencies(table[frequency], frequency))
     checked = pa.table(columns | {frequency: whole})
     if checked.group_by(keys).aggregate([]).num_rows < checked.num_rows:
-        raise InvalidInput("a key stands in more than one row; sum the frequencies by key first.")
+        raise InvalidInput(
+            f"key {', '.join(keys)}: some key stands in more than one row; "
+            f"sum {frequency} by key first."
+        )
     return checked
 
 

@@ -160,7 +160,7 @@ def _pairs(q: Any, upto: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _frequency(i: Any) -> int:
-    if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or i < 1:
+    if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not 1 <= i < 2**63:
         raise InvalidInput(f"Custom: frequencies are whole numbers from 1 on, not {i!r}.")
     return int(i)
 

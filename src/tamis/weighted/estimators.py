@@ -102,6 +102,10 @@ class Centred:
     def g(self) -> Function:
         return identity
 
+    def frequencies(self, tokens: npt.ArrayLike) -> Floats:
+        """What each token says of the frequency of its own key: the likeliest one, centred."""
+        return MaximumLikelihood(self.law).frequencies(tokens).astype(np.float64) + self._shift
+
     def values(self, tokens: npt.ArrayLike) -> Floats:
         values = MaximumLikelihood(self.law).values(tokens)
         return np.where(values > 0, values + self._shift, 0.0)

@@ -107,14 +107,14 @@ class Plan:
         ]
         if self.half is None:
             return "\n".join([*lines, "no frequency is named with probability one half"])
-        lines.append(f"{'frequency':>12} {'named':>9} {'estimate +- error':>20} {'interval':>18}")
+        lines.append(f"{'frequency':>12} {'named':>9} {'mean +- error':>20} {'interval':>18}")
         shares = (0.25, 0.5, 0.75, 1, 1.5, 2, 5, 50)
         return "\n".join(lines + [self._line(max(1, round(self.half * s))) for s in shares])
 
     __repr__ = __str__
 
     def _line(self, frequency: int) -> str:
-        """What happens on average to a key of this frequency; not being named counts as 0."""
+        """What a key of this frequency adds to a sum on average; not being named adds 0."""
         mean, error = self.moments(frequency).mean[0], self.error(frequency)
         low, high = self.interval(frequency)
         estimate = f"{mean:,.1f} +- {error:,.1f}"

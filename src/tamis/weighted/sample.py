@@ -24,6 +24,7 @@ from tamis.weighted.plan import Plan, make_plan
 from tamis.weighted.tokens import draw
 
 ADDED = ("token", "estimate", "low", "high")
+_HIGHEST = 2**62  # above it, arithmetic with tokens could overflow
 
 
 @dataclass(frozen=True)
@@ -92,12 +93,10 @@ class PrivateSample:
     ) -> float:
         """The estimate of sum L(x) g(w_x), where ``weights`` are the L(x) of the rows (default 1).
 
-        g is the estimator's (default: the frequency itself). Keys that are not named count as 0.
+        g is the estimator's (default: the frequency itself). Keys that are not named count as 0;
+        to make up for them, a named key counts more than its estimate where being named is rare.
         """
-        if estimator is None:
-            values = self.table["estimate"].to_numpy()
-        else:
-            values = estimator.values(self.whole_tokens())
+        values = (estimator or self.plan.estimator).values(self.whole_tokens())
         return float(np.sum(values if weights is None else values * np.asarray(weights)))
 
     def whole_tokens(self) -> npt.NDArray[np.int64]:
@@ -185,8 +184,9 @@ def sanitize(
     Guarantee: sampling and sanitising together satisfy (epsilon, delta)-differential privacy when
     one unit is added or removed that touches at most ``keys_per_unit`` keys and adds at most
     ``elements_per_key`` to each. That the sample was drawn with ``scheme`` (up to 2^-50) and that
-    units keep the bounds is for the caller to ensure. No private mechanism with the same scheme
-    names any key with a higher probability, when one unit touches one key.
+    units keep the bounds is for the caller to ensure: never give a whole histogram together with a
+    scheme that did not sample it (`private_sample` samples and sanitises). When one unit touches
+    one key, no private mechanism with the same scheme names any key with a higher probability.
 
     Edge cases: an empty sample gives an empty result. Bad input is refused before any draw.
 
@@ -200,7 +200,7 @@ def sanitize(
     """
     guarantee = Guarantee(epsilon, delta, keys_per_unit, elements_per_key, unit)
     made = make_plan(guarantee, scheme, tokens, coverage, elsewhere=True)
-    return private_sample(made, sample, key=key, frequency=frequency)
+    return _release(made, sample, key, frequency)
 
 
 def private_sample(
@@ -216,7 +216,20 @@ def private_sample(
     >>> private_sample(plan, {"word": ["the"], "n": [1000]}, key="word", frequency="n").keys
     ['word']
     """
-    table = counted_table(histogram, key, frequency)
+    if plan.mechanism.elsewhere:
+        raise InvalidInput(
+            "This plan is for a sample that was made elsewhere; use one that tamis.plan gives."
+        )
+    return _release(plan, histogram, key, frequency)
+
+
+def _release(plan: Plan, data: Any, key: str | Sequence[str], frequency: str) -> PrivateSample:
+    """Draw for every key of checked data and keep what may be named, in canonical order."""
+    table = counted_table(data, key, frequency)
+    if (pc.max(table[frequency]).as_py() or 0) > _HIGHEST // plan.mechanism.stride:
+        raise InvalidInput(
+            f"{frequency} holds values above {_HIGHEST // plan.mechanism.stride:,}; divide them."
+        )
     keys = [name for name in table.column_names if name != frequency]
     clash = sorted(set(keys) & set(ADDED))
     if clash:
@@ -232,7 +245,8 @@ def private_sample(
     kept, tokens = table.select(keys).take(pa.array(named)), tokens[named]
     distinct, place = np.unique(-(-tokens // plan.mechanism.stride), return_inverse=True)
     low, high = intervals(plan.mechanism.law, distinct, plan.coverage)
-    added = (tokens, plan.estimator.values(distinct)[place], low[place], high[place])
+    estimate = np.clip(plan.estimator.frequencies(distinct), low, high)
+    added = (tokens, estimate[place], low[place], high[place])
     for name, column in zip(ADDED, added, strict=True):
         kept = kept.append_column(name, pa.array(column))
     ways = [("estimate", "descending"), ("token", "descending"), *((k, "ascending") for k in keys)]
