@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import pathlib
 import random
+import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -352,7 +354,6 @@ def test_many_more_mutated_certificates(seed: int) -> None:
 # --- shapes -------------------------------------------------------------------------------------
 
 ODD: list[Any] = [None, True, -1, 0, 1.5, math.nan, math.inf, [], {}, "", "nan", "inf", "-1"]
-GREEDY_FIELDS = {"keys_per_unit", "elements_per_key", "stride", "shift"}
 ODD += ["1/0", "1/3", "0x", "0xzz", "\u0661", [1], {"name": "everything"}, 2**70, "1e5"]
 
 
@@ -361,8 +362,6 @@ def test_odd_values_anywhere_are_refused_or_harmless(name: str) -> None:
     """Whatever stands in whatever place: never an exception of another kind."""
     for path in leaves(original(name)):
         for odd in ODD:
-            if odd in (1.5, 2**70) and path[-1] in GREEDY_FIELDS:
-                continue  # see fractional bounds, and certificates that ask for too much, below
             content = original(name)
             put(content, path, deepcopy(odd))
             assert not (verdict(content) and certainly_violates(content)), (path, odd)
@@ -513,15 +512,14 @@ def test_a_fractional_bound_is_refused(bound: str) -> None:
 
 # --- certificates that ask for too much -----------------------------------------------------------
 
-LIMITED = """
-import json, resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-from tamis.privacy import verify
-try:
-    verify.check(json.load(sys.stdin))
-except verify.Refused:
-    pass
-"""
+ELEMENT_EPSILON: Path = ("rule", "accounting", "element", "epsilon")
+SMALL_GROWTH = {("rule", "growth"): hex((1 << 64) + (1 << 49)), ("rule", "gift"): hex(1 << 40)}
+MANY_STEPS = [[i, f"{i * i}/{20_000**2}"] for i in range(1, 20_001)]
+
+
+def still(reason: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.slow, pytest.mark.xfail(strict=True, reason=f"verify: {reason}")]
+
 
 GREEDY: list[Any] = [
     ("two keys, optimal", {("guarantee", "keys_per_unit"): 10**4}),
@@ -554,20 +552,46 @@ GREEDY: list[Any] = [
         {("rule", "accounting", "reach"): 10**5, ("rule", "accounting", "span"): 10**5},
     ),
     ("six keys, Gaussian", {("rule", "accounting", "base"): "1e100000000"}),
+    ("pps", {("guarantee", "elements_per_key"): 10**6, ELEMENT_EPSILON: "1000"}),
+    ("six keys, Gaussian", {("guarantee", "elements_per_key"): 10**6, ("rule", "stride"): 1000}),
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "changes"), GREEDY, ids=lambda value: str(value)[:60])
-def test_no_certificate_keeps_the_checker_busy(name: str, changes: dict[Path, Any]) -> None:
+STILL_GREEDY = [
+    pytest.param("pps", SMALL_GROWTH, marks=still("the length of the draw is not limited")),
+    pytest.param("fine", SMALL_GROWTH, marks=still("the length of the draw is not limited")),
+    pytest.param(
+        "steps",
+        {
+            ("rule", "scheme", "steps"): MANY_STEPS,
+            ("rule", "growth"): hex((1 << 64) + (1 << 52)),
+            ("rule", "gift"): hex(1 << 60),
+        },
+        marks=still("Survival.below follows the chain again from every step"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"), [*GREEDY, *STILL_GREEDY], ids=lambda value: str(value)[:60]
+)
+def test_no_certificate_keeps_the_checker_busy(
+    name: str, changes: dict[Path, Any], tmp_path: pathlib.Path
+) -> None:
     content = original(name)
     for path, value in changes.items():
         put(content, path, value)
-    command = [sys.executable, "-c", LIMITED]
+    (tmp_path / "certificate.json").write_text(json.dumps(content))
     done = subprocess.run(
-        command, input=json.dumps(content), text=True, capture_output=True, timeout=25, check=False
+        [sys.executable, "-I", "-S", verify.__file__, str(tmp_path / "certificate.json")],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)),
+        text=True,
+        capture_output=True,
+        timeout=20,
+        check=False,
     )
-    assert done.returncode == 0, done.stderr[-300:]
+    assert done.returncode in {0, 1, 2}
+    assert "Traceback" not in done.stderr
 
 
 # --- what a certificate says --------------------------------------------------------------------

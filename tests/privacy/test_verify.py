@@ -142,6 +142,19 @@ def test_reporting_equals_the_plain_recursion_for_thousands_of_frequencies(
     assert [law.reporting(i) for i in range(3001)] == plain_reporting(law, 3000)
 
 
+def test_a_scheme_of_many_steps_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = survival(0.05, 1e-9, Custom([(i / 300) ** 2 for i in range(1, 301)]))
+    asked, units = [0], law.scheme.units
+
+    def counted(i: int) -> int:
+        asked[0] += 1
+        return units(i)
+
+    monkeypatch.setattr(law.scheme, "units", counted)
+    followed = 300 + len(law.below())
+    assert asked[0] <= 10 * followed
+
+
 @settings(max_examples=30, deadline=None)
 @given(epsilons, deltas, st.data())
 def test_outside_the_suspects_q_is_allowed_by_its_neighbour(
@@ -476,6 +489,14 @@ def test_a_file_that_cannot_be_read_is_answered_without_a_traceback(
     done = run(alone, "odd.json")
     assert done.returncode in {1, 2}
     assert "Traceback" not in done.stderr
+
+
+def test_a_name_that_stands_twice_is_refused(alone: Path) -> None:
+    text = (alone / "good.json").read_text()
+    twice = text.replace('"epsilon": "1.0",', '"epsilon": "0.001", "epsilon": "1.0",', 1)
+    assert twice != text
+    (alone / "twice.json").write_text(twice)
+    assert run(alone, "twice.json").returncode in {1, 2}
 
 
 def tree() -> ast.Module:

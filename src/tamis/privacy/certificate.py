@@ -41,4 +41,4 @@ class Certificate:
 
     def verify(self) -> str:
         """Say what was checked, or raise `verify.Refused` with the reason."""
-        return verify.check(json.loads(self.text))
+        return verify.check(json.loads(self.text, object_pairs_hook=verify.once))

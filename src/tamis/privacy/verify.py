@@ -183,15 +183,16 @@ class Survival:
     def below(self) -> dict[int, int]:
         """The frequencies with P_i < q_i: from the suspects, followed until the two meet again."""
         if self._below is None:
-            self._below, units = {}, self.scheme.units
+            self._below, units, reached = {}, self.scheme.units, 0
             for start, last in self.scheme.suspects(Fraction(self.M, 1 << self.k), self.D):
                 need(last - start < CELLS // 10, "too many frequencies must be looked at")
-                i = start
+                i = max(start, reached + 1)
                 while i <= last or i - 1 in self._below:
                     p = self.cap(self._below.get(i - 1) or units(i - 1))
                     if p < units(i):
                         self._below[i] = p
                     i += 1
+                reached = i - 1
         return self._below
 
     def _reporting(self, i: int) -> int:
@@ -514,10 +515,16 @@ def check(certificate: dict[str, Any]) -> str:
         raise Refused(f"the certificate is malformed ({type(error).__name__})") from None
 
 
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object in which no name stands twice: reader and checker must see the same."""
+    need(len(dict(pairs)) == len(pairs), "a name stands twice")
+    return dict(pairs)
+
+
 def main(arguments: list[str]) -> int:
     try:
         with open(arguments[0], encoding="utf-8") as file:
-            print("verified:", check(json.load(file)))
+            print("verified:", check(json.load(file, object_pairs_hook=once)))
     except Refused as reason:
         print("refused:", reason, file=sys.stderr)
         return 1
