@@ -19,9 +19,9 @@ def main() -> None:
 
     print(f"1. Plan, without touching the data: epsilon = {EPSILON}, delta = {DELTA}")
     plan = tamis.plan(epsilon=EPSILON, delta=DELTA)
-    print("   probability that a key of frequency 25 is named:", plan.reporting(25))
+    print(f"   probability that a key of frequency 25 is named: {plan.reporting(25):.4%}")
     print("   interval for its frequency:", plan.interval(25))
-    print("   what to expect of this histogram:", plan.expected(frequencies))
+    print(f"   keys of this histogram to expect: {plan.expected(frequencies):,.0f} of {KEYS:,}")
 
     print("\n2. Sanitise")
     result = tamis.sanitize(

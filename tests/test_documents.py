@@ -20,7 +20,10 @@ def blocks(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
-def test_every_block_of_python_runs(page: str) -> None:
+def test_every_block_of_python_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     batches = [[w] * c for w, c in zip(WORDS, COUNTS, strict=True)]
     names: dict[str, Any] = {"tamis": tamis, "keys": WORDS, "frequencies": COUNTS}
     names["batches"] = batches

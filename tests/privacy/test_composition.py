@@ -14,9 +14,14 @@ from dp_accounting.pld import common, privacy_loss_distribution
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from tamis.privacy import composition, exact
+from tamis.privacy import composition, exact, verify
 from tamis.privacy.composition import Composition, approximate, approximate_gaussian, choose
-from tamis.privacy.curves import ApproximateCurve, GaussianCurve, gaussian_delta
+from tamis.privacy.curves import (
+    ApproximateCurve,
+    GaussianCurve,
+    gaussian_delta,
+    gaussian_mu,
+)
 from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.verify import Refused, Survival, U, grid_composition, optimal_composition
@@ -95,6 +100,91 @@ def test_optimal_composition_is_at_least_as_good_as_splitting(keys: int) -> None
     assert columns(keys)[0].half <= Composition(split, {}).half
 
 
+# --- many keys ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "keys"),
+    [
+        (4.0, 1e-9, 1500),
+        (1.0, 1e-6, 3000),
+        pytest.param(1.0, 1e-6, 10_000, marks=pytest.mark.slow),
+        pytest.param(0.3, 1e-9, 10_000, marks=pytest.mark.slow),
+    ],
+)
+def test_many_keys_cost_one_per_cent_of_the_gaussian_mu(
+    epsilon: float, delta: float, keys: int
+) -> None:
+    mechanism = Mechanism(Guarantee(epsilon, delta, keys), Everything())
+    curve = mechanism.curve
+    assert isinstance(curve, GaussianCurve)
+    given_away = -math.expm1(keys * math.log1p(-curve.delta))
+    assert 0.01 * delta < given_away < 0.99 * delta
+    best = gaussian_mu(epsilon, delta - given_away) / math.sqrt(keys)
+    assert 0.99 * best < curve.mu < best
+    assert f"{keys} keys composed" in mechanism.certificate.verify()
+
+
+def test_the_frequency_of_one_half_grows_like_the_square_root_of_the_keys() -> None:
+    halves = [choose(Guarantee(1.0, 1e-4, keys)).half for keys in (500, 1000, 1001, 2000)]
+    assert halves[1] <= halves[2] <= halves[1] + 2
+    assert 2 < halves[3] / halves[0] < 2.3
+
+
+@pytest.mark.parametrize("keys", [10_001, 10**6, 10**12])
+def test_too_many_keys_are_refused_by_a_sentence(keys: int) -> None:
+    with pytest.raises(InvalidInput, match=rf"keys_per_unit is {keys:,}; at most 10,000 can"):
+        choose(Guarantee(1.0, 1e-6, keys))
+
+
+@pytest.mark.parametrize(("scheme", "tokens"), [(Pps(0.1), "whole"), (Everything(), "fine")])
+def test_samples_and_fine_tokens_have_a_lower_limit_and_the_sentence_says_so(
+    scheme: Any, tokens: Any
+) -> None:
+    assert Mechanism(Guarantee(1.0, 1e-6, 1000), scheme, tokens).curve.delta > 0
+    with pytest.raises(InvalidInput, match="at most 1,000 with a sampling scheme or fine tokens"):
+        Mechanism(Guarantee(1.0, 1e-6, 1001), scheme, tokens).curve.describe()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "elements", "said"),
+    [
+        (1e-3, 1e-6, 1, "too small"),
+        (1.0, 1e-6, 10**6, "smaller bounds"),
+        (1.0, 1e-32, 1, "delta is 1e-32: too small"),
+        (1.0, 1e-300, 1, "delta is 1e-300: too small"),
+        (1000.0, 1e-6, 1, "take at most 1,000"),
+    ],
+)
+def test_many_keys_that_no_curve_serves_are_refused_by_a_sentence(
+    epsilon: float, delta: float, elements: int, said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        choose(Guarantee(epsilon, delta, 10_000, elements))
+
+
+@pytest.mark.parametrize("keys", [2, 10, 100])
+@pytest.mark.parametrize("delta", [1e-20, 1e-30, 1e-33, 1e-36, 1e-60, 1e-300])
+def test_a_tiny_delta_is_certified_or_refused_by_a_sentence(delta: float, keys: int) -> None:
+    try:
+        certificate = Mechanism(Guarantee(2.0, delta, keys), Everything()).certificate
+    except InvalidInput:
+        return
+    assert certificate.verify()
+
+
+@pytest.mark.parametrize(("epsilon", "keys"), [(1.0, 2), (1.0, 3), (4.0, 3), (0.2, 5)])
+def test_a_curve_that_cannot_win_is_not_certified_and_the_winner_is_the_same(
+    epsilon: float, keys: int
+) -> None:
+    guarantee = Guarantee(epsilon, 1e-6, keys)
+    plain, gaussian = approximate(guarantee), approximate_gaussian(guarantee)
+    assert gaussian is not None
+    assert choose(guarantee) == (plain if plain.half <= gaussian.half else gaussian)
+    assert approximate_gaussian(guarantee, gaussian.half) is None
+    assert approximate_gaussian(guarantee, gaussian.half + 1) == gaussian
+
+
 # --- optimal composition ------------------------------------------------------------------------
 
 
@@ -150,6 +240,38 @@ def test_optimal_composition_agrees_with_dp_accounting(
     assert float(ours) == pytest.approx(theirs, rel=1e-6)
 
 
+def by_the_theorem(epsilon: Fraction, delta: Fraction, times: int, total: Fraction) -> mp.mpf:
+    """Kairouz, Oh, Viswanath (2017), theorem 3.3, as printed, in 400 digits."""
+    e, z = (mp.exp(mp.mpf(x.numerator) / x.denominator) for x in (epsilon, total))
+    over = mp.fsum(
+        mp.binomial(times, n) * max(mp.mpf(0), e ** (times - n) - z * e**n)
+        for n in range(times + 1)
+    )
+    rest = 1 - mp.mpf(delta.numerator) / delta.denominator
+    return 1 - rest**times * (1 - over / (1 + e) ** times)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "times", "total"),
+    [
+        ("0.005", "1e-9", 1000, "1"),
+        ("0.01", "1e-9", 1000, "1"),
+        ("3", "1e-9", 300, "700"),
+        ("0.001", "1e-100", 1000, "1"),
+        ("900", "1e-12", 3, "1000"),
+        ("0.3", "0.5", 40, "0.01"),
+    ],
+)
+def test_many_and_large_steps_lose_nothing_to_rounding(
+    epsilon: str, delta: str, times: int, total: str
+) -> None:
+    exact_ones = Fraction(epsilon), Fraction(delta), times, Fraction(total)
+    bound = optimal_composition(*exact_ones)
+    with mp.workdps(1000):
+        true, found = by_the_theorem(*exact_ones), mp.mpf(bound.numerator) / bound.denominator
+        assert true <= found <= true + mp.mpf("1e-60")
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.01, 2), st.floats(1e-9, 0.2), st.integers(1, 8), st.floats(0.01, 3))
 def test_more_steps_larger_steps_and_a_smaller_total_all_cost_more(
@@ -172,6 +294,45 @@ def normed(values: list[int]) -> list[int]:
     law = [v * U // sum(values) for v in values]
     law[0] += U - sum(law)
     return law
+
+
+words = st.integers(0, U) | st.integers(0, 5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(words, words), max_size=8),
+    st.sets(st.fractions(Fraction(1, 10), 9, max_denominator=16), min_size=1, max_size=7),
+)
+def test_the_hockey_sticks_of_a_grid_are_those_taken_one_by_one(
+    cells: list[tuple[int, int]], places: set[Fraction]
+) -> None:
+    p, q = [a for a, _ in cells], [b for _, b in cells]
+    x = sorted(int(place * 2**verify._F) for place in places)
+    assert verify._hockeys(p, q, x) == [verify.hockey(p, q, v, verify._F) for v in x]
+
+
+def naive_sums(a: list[int], b: list[int]) -> list[int]:
+    sums = [0] * (len(a) + len(b) - 1)
+    for i, j in product(range(len(a)), range(len(b))):
+        sums[i + j] += a[i] * b[j]
+    return [(s >> verify._F) + 1 for s in sums]
+
+
+masses = st.lists(st.integers(0, 2**verify._F) | st.just(0), min_size=1, max_size=9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(masses.filter(lambda a: len(a) % 2), masses.filter(lambda a: len(a) % 2), st.integers(0, 9))
+def test_laws_are_multiplied_exactly_and_what_leaves_the_grid_goes_up(
+    a: list[int], b: list[int], reach: int
+) -> None:
+    sums = naive_sums(a, b)
+    cut = max(0, len(sums) // 2 - reach)
+    kept, beyond = verify._convolve(a, b, reach, 7)
+    inside = sums[cut : len(sums) - cut]
+    assert kept == [inside[0] + sum(sums[:cut]), *inside[1:]]
+    assert beyond == 7 + sum(sums[len(sums) - cut :])
 
 
 @settings(max_examples=60, deadline=None)

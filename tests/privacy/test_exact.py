@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
@@ -44,16 +45,24 @@ def test_the_growth_is_at_most_exp_epsilon_and_within_64_places_of_it(epsilon: f
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.floats(0.01, 5), st.floats(1e-12, 0.5), st.sampled_from([-1, 0, 1000, U >> 50]))
+@given(st.floats(0.01, 5), st.floats(1e-11, 0.5), st.sampled_from([-1, 0, 1000, U >> 50]))
 def test_the_gift_leaves_room_for_rounding_and_little_more(
     epsilon: float, delta: float, away: int
 ) -> None:
     law = exact.survival(ApproximateCurve(epsilon, delta), Pps(0.1).rule(), away)
     whole = Fraction(repr(delta)) * U
-    charge = 0 if away < 0 else 2 * ((law.M >> law.k) + 2) * (away + 1)
-    assert law.D + law.slack() + charge <= whole
-    assert whole - law.D <= 2 * law.slack() + charge
+    assert law.D + law.slack() + law.charge(away) <= whole
+    assert whole - law.D <= 2 * law.slack() + law.charge(away)
     assert (law.M, law.k) == (exact.growth(epsilon), exact.SHIFT)
+
+
+@pytest.mark.parametrize("n", [6, 10, 14])
+def test_the_gift_leaves_room_where_a_smaller_gift_makes_longer_rows(n: int) -> None:
+    curve, away = ApproximateCurve(1.0, math.exp(-n) * (1 + 1e-12)), U >> 45
+    assert exact.survival(curve, Pps(0.1).rule()).width() == 3 * n + 2
+    law = exact.survival(curve, Pps(0.1).rule(), away)
+    assert law.width() == 3 * n + 5
+    assert law.D + law.slack() + law.charge(away) <= Fraction(repr(curve.delta)) * U
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,17 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "lists": ([[1, 2]], "not list"),
     "a table": (pa.table({"column": ["secret"]}), "not struct"),
     "different types": (["secret", 1], "one type"),
-    "too long integers": ([2**64], "one type"),
+    "too long integers": ([2**64], "64 bits cannot hold"),
+    "too long integers among others": ([-1, 2**63], "64 bits cannot hold"),
+    "no lists": (pa.array([], pa.list_(pa.int64())), "not list"),
+    "no structs": (pa.array([], pa.struct([("a", pa.int64())])), "not struct"),
+    "no maps": (pa.array([], pa.map_(pa.string(), pa.int64())), "not map"),
+    "a dictionary of no lists": (
+        pa.DictionaryArray.from_arrays(
+            pa.array([], pa.int32()), pa.array([], pa.list_(pa.int64()))
+        ),
+        "not list",
+    ),
     "two dimensions": (np.array([[1, 2]]), "one column"),
     "one text": ("secret", "not one str"),
     "a number": (5, "one column"),
@@ -106,5 +116,6 @@ def test_what_is_not_a_column_of_keys_is_refused_without_naming_one(name: str) -
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-def test_no_keys_are_an_empty_column() -> None:
-    assert len(key_column([])) == 0
+@pytest.mark.parametrize("nothing", [[], np.array([]), pa.array([]), pd.Series([]), pl.Series([])])
+def test_no_keys_are_an_empty_column(nothing: Any) -> None:
+    assert len(key_column(nothing)) == 0

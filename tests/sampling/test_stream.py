@@ -192,11 +192,11 @@ def test_the_scheme_is_ppswor_at_tau() -> None:
 
 
 @given(st.floats(-9, 1).map(lambda x: 10.0**x), st.integers(1, 300))
-def test_the_real_probability_is_within_away_of_the_scheme(tau: float, w: int) -> None:
+def test_the_real_probability_is_within_the_stated_error_of_the_scheme(tau: float, w: int) -> None:
     scheme = verify.Scheme(Ppswor(tau).rule())
     kept = 1 - (1 - Fraction(scheme.units(1), verify.U)) ** w
-    away = PpsworStream(tau=tau).away
-    assert abs(kept * verify.U - scheme.units(w)) <= away
+    error = Fraction(PpsworStream(tau=tau).sampler_error)
+    assert abs(kept - Fraction(scheme.units(w), verify.U)) <= error
 
 
 # --- laws, by testing ---------------------------------------------------------------------------
@@ -310,16 +310,16 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "both": (lambda: PpsworStream(tau=1, k=1), "either tau or k"),
     "k of zero": (lambda: PpsworStream(k=0), "k must be"),
     "fractional k": (lambda: PpsworStream(k=1.5), "k must be"),  # type: ignore[arg-type]
-    "tau of zero": (lambda: PpsworStream(tau=0), "tau must be"),
-    "negative tau": (lambda: PpsworStream(tau=-1), "tau must be"),
-    "NaN as tau": (lambda: PpsworStream(tau=math.nan), "tau must be"),
+    "tau of zero": (lambda: PpsworStream(tau=0), "tau must lie"),
+    "negative tau": (lambda: PpsworStream(tau=-1), "tau must lie"),
+    "NaN as tau": (lambda: PpsworStream(tau=math.nan), "tau must lie"),
     "null": (lambda: PpsworStream(k=1).update(["secret", None]), "keys holds nulls"),
     "floats": (lambda: PpsworStream(k=1).update([0.5]), "not double"),
     "another type": (lambda: held(["secret"]).update([1]), "int64 here but large_string before"),
     "merge of types": (lambda: held(["secret"]).merge(held([1])), "int64 here but large_string"),
     "merge of k": (lambda: PpsworStream(k=1).merge(PpsworStream(k=2)), "same k"),
     "merge of tau and k": (lambda: PpsworStream(k=1).merge(PpsworStream(tau=1)), "same tau"),
-    "away of k": (lambda: PpsworStream(k=1).away, "only for a stream with tau"),
+    "error of k": (lambda: PpsworStream(k=1).sampler_error, "only for a stream with tau"),
     "count of a null": (lambda: SecondPass(["secret", None]), "nulls"),
     "count of a key twice": (lambda: SecondPass(["secret", "secret"]), "each key once"),
     "count in another type": (lambda: count(["secret"], [[1]]), "int64 here but the counted keys"),

@@ -203,6 +203,23 @@ def test_tau_grows_with_the_size(counts: list[int], one: float, other: float) ->
         assert tau_for_size(counts, low, kind) < tau_for_size(counts, high, kind)
 
 
+@pytest.mark.parametrize("kind", [Pps, Ppswor])
+@pytest.mark.parametrize("power", [5e-324, 1.0, 2.0])
+def test_tau_of_the_most_extreme_frequencies_is_one_that_schemes_take(
+    kind: type[Pps] | type[Ppswor], power: float
+) -> None:
+    for counts in ([2**63 - 1] * 1000, [1] * 1000, [1, 2**63 - 1]):
+        for size in (1, math.nextafter(1, 2), math.nextafter(len(counts), 0), len(counts)):
+            scheme = kind(tau_for_size(counts, size, kind, power), power)
+            assert expected_size(scheme, counts) == pytest.approx(size, rel=1e-9)
+
+
+def test_a_private_tau_of_the_most_extreme_sizes_is_one_that_schemes_take() -> None:
+    for total, size in ((0, 1e250), (2**63 - 1, 1e-250)):
+        chosen = private_tau(total, size, 1e-12)
+        assert Pps(chosen.tau).tau == Ppswor(chosen.tau).tau == size / chosen.noisy_total
+
+
 def test_tau_for_pps_is_the_textbook_solution() -> None:
     # 100 is sure to be taken; the other 1.5 are shared in proportion to 1 + 2 + 3
     assert tau_for_size([1, 2, 100, 3], 2.5, Pps) == 1.5 / 6
@@ -273,6 +290,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "size as text": (lambda: tau_for_size([1, 2], "1"), "size"),  # type: ignore[arg-type]
     "wrong power": (lambda: tau_for_size([1, 2], 1, Ppswor, 3), "power"),
     "private size": (lambda: private_tau(10, -1, 1), "size"),
+    "private size out of reach": (lambda: private_tau(10, 1e308, 1), "size"),
+    "private size near zero": (lambda: private_tau(10, 1e-308, 1), "size"),
     "private epsilon": (lambda: private_tau(10, 1, 0), "epsilon"),
     "private NaN": (lambda: private_tau(10, 1, math.nan), "epsilon"),
     "private epsilon too small": (lambda: private_tau(10, 1, 1e-13), "epsilon"),

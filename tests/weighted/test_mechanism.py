@@ -20,7 +20,7 @@ from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.verify import U
 from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor, Scheme
 from tamis.weighted.laws import DrawLaw, SurvivalLaw
-from tamis.weighted.mechanism import AWAY, Mechanism
+from tamis.weighted.mechanism import Mechanism
 
 SCHEMES: list[Scheme] = [
     Everything(),
@@ -38,12 +38,14 @@ guarantees = st.builds(
 # --- what it certifies --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("error", [None, 0.0, 2.0**-50])
 @pytest.mark.parametrize("tokens", ["whole", "fine"])
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
-def test_every_kind_of_mechanism_is_certified(scheme: Scheme, tokens: Any, elsewhere: bool) -> None:
+def test_every_kind_of_mechanism_is_certified(
+    scheme: Scheme, tokens: Any, error: float | None
+) -> None:
     for guarantee in (Guarantee(1.0, 1e-4), Guarantee(1.5, 1e-3, 2, 2)):
-        mechanism = Mechanism(guarantee, scheme, tokens, elsewhere)
+        mechanism = Mechanism(guarantee, scheme, tokens, error)
         assert mechanism.certificate.verify()
 
 
@@ -65,21 +67,34 @@ def test_the_certificate_does_not_depend_on_what_was_drawn_or_asked(scheme: Sche
 
 
 def test_the_certificate_names_the_scheme_the_tokens_and_who_sampled() -> None:
-    mechanism = Mechanism(Guarantee(1.0, 1e-4), Pps(0.1), "fine", elsewhere=True)
+    mechanism = Mechanism(Guarantee(1.0, 1e-4), Pps(0.1), "fine", sampler_error=2.0**-50)
     rule = json.loads(mechanism.certificate.text)["rule"]
     assert rule["scheme"] == {"name": "pps", "tau": "0.1", "power": "1.0"}
     assert rule["tokens"] == "fine"
-    assert int(rule["away"], 16) == AWAY == U >> 50
+    assert int(rule["away"], 16) == U >> 50
     assert "away" not in Mechanism(Guarantee(1.0, 1e-4), Pps(0.1)).rule
 
 
 def test_a_sample_from_elsewhere_gives_a_little_less_away() -> None:
     here = Mechanism(Guarantee(1.0, 1e-4), Pps(0.1)).integers
-    there = Mechanism(Guarantee(1.0, 1e-4), Pps(0.1), elsewhere=True).integers
-    assert there.D < here.D
+    there = Mechanism(Guarantee(1.0, 1e-4), Pps(0.1), sampler_error=2.0**-50).integers
+    exact = Mechanism(Guarantee(1.0, 1e-4), Pps(0.1), sampler_error=0.0).integers
+    assert there.D < exact.D < here.D
+    assert here.D - exact.D < 10_000  # words of 2^128
     assert Fraction(here.D - there.D, here.D) < Fraction(1, 10**9)
-    everything = Mechanism(Guarantee(1.0, 1e-4), Everything(), elsewhere=True)
+    everything = Mechanism(Guarantee(1.0, 1e-4), Everything(), sampler_error=2.0**-50)
     assert everything.integers.D == Mechanism(Guarantee(1.0, 1e-4), Everything()).integers.D
+
+
+def test_what_the_sampler_may_be_off_is_seen_in_the_plan_and_never_outweighs_delta() -> None:
+    guarantee, scheme = Guarantee(5.0, 1e-12), Ppswor(0.01)
+    exact = Mechanism(guarantee, scheme, sampler_error=0.0)
+    rough = Mechanism(guarantee, scheme, sampler_error=2.0**-50)
+    assert rough.law.reporting(1) == pytest.approx(rough.integers.D / U)
+    assert 0.6 < rough.law.reporting(1) / exact.law.reporting(1) < 0.8
+    assert rough.certificate.verify()
+    with pytest.raises(InvalidInput, match="sampler_error"):
+        Mechanism(guarantee, scheme, sampler_error=2.0**-45).certificate  # noqa: B018
 
 
 # --- what it is made of -------------------------------------------------------------------------

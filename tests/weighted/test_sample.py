@@ -74,7 +74,7 @@ def test_an_empty_table_gives_an_empty_result_of_the_same_shape() -> None:
         private = sanitized(empty)
     assert len(private) == 0
     assert private.table.column_names == sanitized().table.column_names
-    assert "0 keys named" in str(private)
+    assert "0 keys; released with" in str(private)
 
 
 def test_a_key_of_frequency_one_is_not_named_in_a_thousand_tries() -> None:
@@ -152,8 +152,27 @@ def test_a_key_that_was_not_named_cannot_be_asked_for() -> None:
 def test_it_prints_as_a_table_with_its_guarantee() -> None:
     text = str(sanitized())
     assert text.splitlines()[0].split() == ["word", "token", "estimate", "low", "high"]
-    assert "epsilon 1, delta 1e-06 for one element" in text
     assert "more keys" in text
+
+
+@pytest.mark.parametrize(("part", "many"), [(10, "10 keys"), (1, "1 key")])
+def test_a_selection_is_printed_as_a_part_of_the_release(part: int, many: str) -> None:
+    private = sanitized()
+    closing = "released with epsilon 1, delta 1e-06 for one element"
+    assert str(private).splitlines()[-1] == f"{len(private)} keys; {closing}"
+    assert repr(private.top(part)).splitlines()[-1] == f"{many}; {closing}"
+    assert private.top(part)._repr_html_().endswith(f"<p>{many}; {closing}</p></div>")
+
+
+def test_keys_cannot_draw_on_the_screen_or_in_a_notebook() -> None:
+    data = {"word": ["<b>\x1b[2J\nfake  9  9  9  9", "日本"], "n": [2000, 1000]}
+    private = sanitized(data, unit="\x1b[0m person")
+    lines = str(private).split("\n")
+    assert len(lines) == 4
+    assert lines[1].startswith(r"<b>\x1b[2J\nfake  9  9  9  9  ")
+    assert lines[2].startswith("日本  ")
+    assert str(private).replace("\n", "").isprintable()
+    assert r"<td>&lt;b&gt;\x1b[2J\nfake  9  9  9  9</td>" in private._repr_html_()
 
 
 # --- what leaves no trace ------------------------------------------------------------------------
@@ -216,7 +235,7 @@ FREQUENCIES: dict[str, Any] = {
 def test_bad_frequencies_are_refused_by_name_before_any_draw(values: list[Any]) -> None:
     with (
         randomness.using(Forbidden()),
-        pytest.raises(tamis.InvalidInput, match=r"n holds|n must|read as a table") as refused,
+        pytest.raises(tamis.InvalidInput, match=r"^n holds|^n must") as refused,
     ):
         sanitized({"word": ["secret-a", "secret-b"], "n": values})
     assert "secret" not in str(refused.value)
@@ -253,8 +272,11 @@ def test_bad_options_are_refused_by_name_before_any_draw(
 DATA: dict[str, tuple[Any, str]] = {
     "duplicate keys": ({"word": ["secret", "secret"], "n": [1, 2]}, "more than one row"),
     "missing key": ({"word": ["secret", None], "n": [1, 2]}, "word holds nulls"),
-    "lengths differ": ({"word": ["secret"], "n": [1, 2]}, "read as a table"),
-    "mixed types": ({"word": ["secret", 3], "n": [1, 2]}, "read as a table"),
+    "lengths differ": ({"word": ["secret"], "n": [1, 2]}, "the same length"),
+    "mixed types": ({"word": ["secret", 3], "n": [1, 2]}, "word must be .* of one type"),
+    "no lists": ({"word": pa.array([], pa.list_(pa.int64())), "n": []}, "word must be text"),
+    "value_counts": (pd.Series(["secret"]).value_counts(), r"reset_index\(\) first"),
+    "not computed": (pl.LazyFrame({"word": ["secret"], "n": [1]}), r"collect\(\) first"),
     "float keys": ({"word": [1.5, 2.5], "n": [1, 2]}, "word must be text"),
     "not a table": ([1, 2, 3], "must be a pyarrow.Table"),
     "key called token": (pa.table({"token": ["secret"], "n": [5]}), "may not be called 'token'"),
@@ -267,7 +289,23 @@ def test_a_plan_for_samples_made_elsewhere_cannot_be_used_to_sample() -> None:
 
 
 def sanitized_plan() -> tamis.Plan:
-    return make_plan(tamis.Guarantee(1.0, 1e-6), tamis.Ppswor(0.01), "whole", 0.95, elsewhere=True)
+    guarantee = tamis.Guarantee(1.0, 1e-6)
+    return make_plan(guarantee, tamis.Ppswor(0.01), "whole", 0.95, sampler_error=0.0)
+
+
+def test_the_error_of_the_sampler_is_charged_as_stated_or_as_floats_have_it() -> None:
+    def gift(scheme: tamis.Pps | tamis.Ppswor, **options: float) -> int:
+        made = sanitized({"word": ["a"], "n": [7]}, scheme=scheme, delta=1e-9, **options)
+        return made.plan.mechanism.integers.D
+
+    for scheme, usual in ((tamis.Pps(0.1), 2.0**-50), (tamis.Ppswor(0.1, 0.5), 2.0**-45)):
+        assert gift(scheme) == gift(scheme, sampler_error=usual) < gift(scheme, sampler_error=0)
+
+
+@pytest.mark.parametrize("error", [-1e-9, 1.0, float("nan"), True, "0"])
+def test_an_error_of_the_sampler_that_is_no_probability_is_refused(error: Any) -> None:
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match="sampler_error"):
+        sanitized(HISTOGRAM, scheme=tamis.Pps(0.1), sampler_error=error)
 
 
 def test_frequencies_that_tokens_cannot_hold_are_refused_before_any_draw() -> None:

@@ -39,8 +39,11 @@ AnyCurve_co = TypeVar("AnyCurve_co", bound=Curve, covariant=True)
 _TIGHTER = 1e-10  # left on delta0 so that rounding in the calibration cannot overspend
 _SHRINK = (0.999, 0.997, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
 _LARGEST_ROW = 500_000
+_LARGEST_TABLE = 100_000
+_LEAST_DELTA = 2.0**-112  # for each element of a key, so that no value of a draw has no words
 _LEAST_EPSILON = 2e-5  # so that the growth exceeds 1 + 2^-16
-MANY_KEYS = 1000  # the most that are composed optimally
+OPTIMAL_KEYS = 1000  # the most that are composed optimally
+MANY_KEYS = 10_000  # the most that are composed on a grid
 _STEPS = 12  # grid steps per mu: joining the curve by straight lines then costs 0.1 % of mu
 
 
@@ -61,30 +64,63 @@ class Composition(Generic[AnyCurve_co]):
 def choose(guarantee: Guarantee, sampled: bool = False) -> Composition[Curve]:
     """The curve that reports keys at the lowest frequency.
 
-    With a sampling scheme only (epsilon0, delta0) curves are available: their optimality proof
-    covers any scheme, while the Gaussian draw is for keys that are all looked at.
+    With a sampling scheme or fine tokens (``sampled``) only (epsilon0, delta0) curves are
+    available: their optimality proof covers any scheme, while the Gaussian draw is for keys that
+    are all looked at. With more than 1000 keys per unit there is only the Gaussian.
     """
-    if guarantee.keys_per_unit > MANY_KEYS:
-        raise InvalidInput(
-            f"keys_per_unit is {guarantee.keys_per_unit:,}; at most {MANY_KEYS:,} can be composed: "
-            "take a smaller bound, and keep so many keys of each unit."
-        )
+    _check_keys(guarantee.keys_per_unit, sampled)
+    _check_delta(guarantee)
+    if guarantee.keys_per_unit > OPTIMAL_KEYS:
+        return _only_gaussian(guarantee)
     plain = approximate(guarantee)
     _check_size(plain.curve)
     if sampled or guarantee.keys_per_unit == 1:
         return plain
-    gaussian = approximate_gaussian(guarantee)
-    return plain if gaussian is None or plain.half <= gaussian.half else gaussian
+    return approximate_gaussian(guarantee, plain.half) or plain
+
+
+def _check_keys(keys: int, sampled: bool) -> None:
+    if keys > (OPTIMAL_KEYS if sampled else MANY_KEYS):
+        raise InvalidInput(
+            f"keys_per_unit is {keys:,}; at most {MANY_KEYS:,} can be composed, and at most "
+            f"{OPTIMAL_KEYS:,} with a sampling scheme or fine tokens: take a smaller bound, and "
+            "keep so many keys of each unit."
+        )
+
+
+def _check_delta(guarantee: Guarantee) -> None:
+    if guarantee.delta < _LEAST_DELTA * guarantee.keys_per_unit * guarantee.elements_per_key:
+        raise InvalidInput(
+            f"delta is {guarantee.delta:.3g}: too small for probabilities of 128 binary places; "
+            "take a larger delta or smaller bounds on what a unit contributes."
+        )
 
 
 def _check_size(curve: ApproximateCurve) -> None:
     """A row has about 2 ln(1/delta) / epsilon tokens: refuse what would not fit into memory."""
     if curve.epsilon < max(_LEAST_EPSILON, math.log(1 / curve.delta) / _LARGEST_ROW):
+        raise _too_small(f"{curve.epsilon:.3g} for each element of a key")
+
+
+def _too_small(epsilon: str) -> InvalidInput:
+    return InvalidInput(
+        f"epsilon is {epsilon}: too small, since only keys of very high frequencies could be "
+        "named; take a larger epsilon or smaller bounds on what a unit contributes."
+    )
+
+
+def _only_gaussian(guarantee: Guarantee) -> Composition[GaussianCurve]:
+    """For more keys than are composed optimally: nothing to fall back on."""
+    epsilon, k, m = guarantee.epsilon, guarantee.keys_per_unit, guarantee.elements_per_key
+    if _table_length(guarantee) > _LARGEST_TABLE:
+        raise _too_small(f"{epsilon:.3g} for {k:,} keys and elements_per_key = {m:,}")
+    if (gaussian := approximate_gaussian(guarantee)) is None:
         raise InvalidInput(
-            f"epsilon is {curve.epsilon:.3g} for each element of a key: too small, since only keys "
-            "of very high frequencies could be named; take a larger epsilon or smaller bounds on "
-            "what a unit contributes."
+            f"keys_per_unit is {k:,}, which cannot be composed with epsilon = {epsilon:.3g} and "
+            f"delta = {guarantee.delta:.3g}: take at most {OPTIMAL_KEYS:,}, and keep so many keys "
+            "of each unit."
         )
+    return gaussian
 
 
 def approximate(guarantee: Guarantee) -> Composition[ApproximateCurve]:
@@ -150,11 +186,20 @@ def _excess(step: float, epsilon: float, k: int) -> float:
     return float(np.sum(np.exp(weight) * -np.expm1(-gain)))
 
 
-def approximate_gaussian(guarantee: Guarantee) -> Composition[GaussianCurve] | None:
-    """(mu, delta0) per key and element, or None if none could be certified."""
+def approximate_gaussian(
+    guarantee: Guarantee, rival: float = math.inf
+) -> Composition[GaussianCurve] | None:
+    """(mu, delta0) per key and element, or None if none is certified that beats ``rival``.
+
+    ``rival`` is the frequency at which another curve names half of the keys.
+    """
+    if _table_length(guarantee) > _LARGEST_TABLE:
+        return None
     mu, delta0 = _best_gaussian(guarantee)
     for factor in _SHRINK:
         curve = GaussianCurve(mu * factor, delta0 * factor)
+        if half_frequency(curve) >= rival:
+            return None
         accounting = _grid(curve, guarantee)
         rule = {
             "table": [hex(c) for c in gaussian_table(curve)],
@@ -173,6 +218,13 @@ def approximate_gaussian(guarantee: Guarantee) -> Composition[GaussianCurve] | N
             continue
         return Composition(curve, accounting)
     return None
+
+
+def _table_length(guarantee: Guarantee) -> float:
+    """About how many values the draw has: from delta0 up to 1 - delta0 in steps of mu."""
+    k, m = guarantee.keys_per_unit, guarantee.elements_per_key
+    mu = gaussian_mu(guarantee.epsilon, guarantee.delta / 2) / (m * math.sqrt(k))
+    return 2 * abs(float(ndtri(guarantee.delta / (2 * k * m)))) / mu
 
 
 def _best_gaussian(guarantee: Guarantee) -> tuple[float, float]:
@@ -214,5 +266,5 @@ def _grid(curve: GaussianCurve, guarantee: Guarantee) -> dict[str, Any]:
     together = mu * math.sqrt(guarantee.keys_per_unit)
     step, tail = mu / _STEPS, abs(float(ndtri(guarantee.delta * 1e-4)))
     span = math.ceil((mu * (abs(float(ndtri(curve.delta))) + 2) + mu * mu) / step) + 2
-    reach = math.ceil((together * tail + together**2 / 2 + guarantee.epsilon) / step) + span
+    reach = math.ceil((together * tail + together**2 / 2) / step) + span
     return {"name": "grid", "base": repr(math.exp(step)), "span": span, "reach": reach}

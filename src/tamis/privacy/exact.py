@@ -34,13 +34,19 @@ def survival(curve: ApproximateCurve, scheme: dict[str, Any], away: int = -1) ->
     the stated ones by that many words of 2^128; it is charged to the gift.
     """
     numerator, whole = growth(curve.epsilon), int(exactly(curve.delta) * U)
-    exact = Scheme(scheme)
-    _check_places(curve, whole, numerator)
-    slack = Survival((numerator, SHIFT), whole, exact).slack()
-    charged = 0 if away < 0 else 2 * ((numerator >> SHIFT) + 2) * (away + 1)
-    gift = whole - slack - charged
-    _check_places(curve, gift, numerator)
-    return Survival((numerator, SHIFT), gift, exact)
+    exact, gift, spent = Scheme(scheme), whole, 0
+    while gift + spent > whole or not spent:  # a smaller gift may need a little more slack
+        gift = whole - spent
+        if gift < whole // 2 and away > 0:
+            raise InvalidInput(
+                f"sampler_error is {away / U:.3g}: it would cost most of delta, which is "
+                f"{curve.delta:.3g} for each key; give how far the sampler really was from its "
+                "scheme, 0 if it was exact."
+            )
+        _check_places(curve, gift, numerator)
+        law = Survival((numerator, SHIFT), gift, exact)
+        spent = law.slack() + law.charge(away)
+    return law
 
 
 def _check_places(curve: ApproximateCurve, gift: int, numerator: int) -> None:

@@ -18,10 +18,10 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, Inexact
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, repeat
+from itertools import accumulate, pairwise, repeat
 from math import comb
 from operator import mul, sub
 from typing import Any
@@ -31,6 +31,7 @@ CELLS = 10_000_000  # a table of up to this many cells is checked row by row
 FREQUENCIES = 1 << 64  # no frequency is as high
 STEPS = 200_000  # of a custom scheme
 _PRECISE = Context(prec=48, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999)
+_LONG = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact])
 _F = 192  # fractional bits in composition
 
 
@@ -277,6 +278,10 @@ class Survival:
         """Words that rounding can move from one side of the inequality to the other (section 5)."""
         return 8 * ((self.M >> self.k) + 2) * self.width()
 
+    def charge(self, away: int) -> int:
+        """Words for a sampler elsewhere that may be ``away`` words from q; -1 for none."""
+        return 0 if away < 0 else 2 * ((self.M >> self.k) + 2) * (away + 1 + 5 * self.width())
+
 
 def cells(cumulative: list[int]) -> list[int]:
     return list(map(sub, cumulative, [*cumulative[1:], 0]))
@@ -314,20 +319,21 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
             need(i <= latest, "the rows do not settle")
             last = new
     need(law.M << k <= M << law.k, "growth exceeds exp(epsilon)")
-    spent = 0 if away < 0 else 2 * ((law.M >> law.k) + 2) * (away + 1)
-    need(law.D + law.slack() + spent <= allowed, "the gift exceeds delta less the rounding slack")
+    spent = law.slack() + law.charge(away)
+    need(law.D + spent <= allowed, "the gift exceeds delta less the rounding slack")
     need(law.D >> 70 > law.M >> law.k, "the gift is too small for 128-bit words")
     spots = {quiet, *(max(law.below(), default=1) + n for n in (0, width // 2))}
     spots |= {quiet >> n for n in range(1, 64) if quiet >> n}
     spots = set(sorted(spots, reverse=True)[: max(2, 8_000_000 // law.width() ** 2)])
-    fine = fine and law.width() < 500  # finding the pieces of wide rows takes too long
+    cut = fine and law.width() < 500  # finding the pieces of wide rows takes too long
     for spot in spots:
         begin = max(1, spot - law.width())
-        for i, old, new in law.rows(begin, law.pieces(begin - 1, spot + 1) if fine else {}):
+        for i, old, new in law.rows(begin, law.pieces(begin - 1, spot + 1) if cut else {}):
             if i >= spot:
                 check_pair(i, old, new)
                 break
-    return f"rounding lemma: its conditions hold; rows at {len(spots)} frequencies checked"
+    said = f"rounding lemma: its conditions hold; rows at {len(spots)} frequencies checked"
+    return said + (", with whole tokens in place of fine ones" if fine and not cut else "")
 
 
 def optimal_composition(
@@ -338,14 +344,17 @@ def optimal_composition(
     Kairouz, Oh, Viswanath (2017), theorem 3.3, with exp(epsilon) rounded up, exp(total) down.
     """
     need(times <= 1000, "keys_per_unit is too large for optimal composition")
-    y, z = (exp_bounds(epsilon)[1] >> 128) + 1, exp_bounds(total)[0] >> 128
-    gain = sum(
-        comb(times, n)
-        * max(0, (y ** (times - 2 * n) << 128) - (z << 128 * (times - 2 * n)))
-        * (y << 128) ** n
-        for n in range(times // 2 + 1)
-    )
-    return 1 - (1 - delta) ** times * (1 - Fraction(gain, (y + U) ** times << 128))
+    z = exp_bounds(total)[0]  # of the bits below, 256 are left by binomials, exp(total) and delta
+    bits = times + z.bit_length() + delta.denominator.bit_length()
+    x, rest = (1 << 256 + bits) // exp_bounds(epsilon)[1], int((1 - delta) * (1 << bits))
+    down, keep = [1 << bits], 1 << bits  # x^n is at most down[n] + n
+    for _ in range(times):
+        down.append(down[-1] * x >> bits)
+        keep = keep * rest >> bits
+    ways = [comb(times, n) for n in range(times + 1)]
+    over = (max(0, d + n - (z * down[times - n] >> 256)) for n, d in enumerate(down))
+    gain = Fraction(sum(map(mul, ways, over)), sum(map(mul, ways, down)))
+    return 1 - Fraction(keep, 1 << bits) * (1 - gain)
 
 
 def grid_composition(
@@ -360,7 +369,7 @@ def grid_composition(
 
     The hockey-stick curve of the worse direction is taken at powers of ``base`` and joined by
     straight lines: that lies above the curve, and is itself the curve of a privacy loss on the
-    grid. Losses are added by multiplying polynomials, as long integers (docs/proofs.md, section 7).
+    grid. Losses are added by multiplying polynomials, as long decimals (docs/proofs.md, section 7).
     """
     one, pad = 1 << _F, 1 << _F - 150
     up, down = (int(one * base), int(one / base))
@@ -371,20 +380,24 @@ def grid_composition(
         fall.append(fall[-1] * down >> _F)
     need(fall[span] >> _F - 60 > 0, "the grid is out of range")
     x = fall[span:0:-1] + rise[: span + 1]
-    curve = [max(hockey(p, q, v, _F) for p, q in (pair, pair[::-1])) // U + 1 for v in x]
-    slopes = [
-        (curve[0] - one << _F) // x[0],
-        *(
-            (b - a << _F) // (d - c)
-            for (a, b), (c, d) in zip(pairwise(curve), pairwise(x), strict=True)
-        ),
-        0,
-    ]
+    curve = [v // U + 1 for v in map(max, _hockeys(*pair, x), _hockeys(*pair[::-1], x))]
+    steps = zip([one, *curve], curve, [0, *x], x, strict=False)
+    slopes = [*((b - a << _F) // (d - c) for a, b, c, d in steps), 0]
     mass = [max(0, (b - a) * v >> _F) + pad for (a, b), v in zip(pairwise(slopes), x, strict=True)]
     sums, beyond = _power(mass, curve[-1], times, reach)
     limit, half = exp_bounds(total)[0] >> 256 - _F, len(sums) // 2
     over = (w * max(0, one - (limit * f >> _F)) for w, f in zip(sums[half:], fall, strict=False))
     return Fraction(beyond + (sum(over) >> _F) + 1, one)
+
+
+def _hockeys(p: list[int], q: list[int], x: list[int]) -> list[int]:
+    """hockey(p, q, v, _F) for all v in x: an outcome counts for every v up to its p / q."""
+    ahead, behind = ([0] * (len(x) + 1) for _ in "pq")
+    for a, b in zip(p, q, strict=True):
+        n = len(x) - bisect_right(x, (a << _F) // b) if b else 0
+        ahead[n], behind[n] = ahead[n] + a, behind[n] + b
+    sums = zip(reversed(x), accumulate(ahead), accumulate(behind), strict=False)
+    return [(a << _F) - v * b for v, a, b in sums][::-1]
 
 
 def _power(mass: list[int], beyond: int, times: int, reach: int) -> tuple[list[int], int]:
@@ -397,15 +410,11 @@ def _power(mass: list[int], beyond: int, times: int, reach: int) -> tuple[list[i
 
 
 def _convolve(a: list[int], b: list[int], reach: int, beyond: int) -> tuple[list[int], int]:
-    width, count = 2 * _F // 8 + 8, len(a) + len(b) - 1
-    product = 1
-    for law in (a, b):
-        product *= int.from_bytes(b"".join(w.to_bytes(width, "little") for w in law), "little")
-    raw = product.to_bytes(width * (count + 1), "little")
-    sums = [
-        (int.from_bytes(raw[n : n + width], "little") >> _F) + 1
-        for n in range(0, width * count, width)
-    ]
+    """Each law is one long number, 120 digits a mass: long decimals are multiplied quickly."""
+    size, count = 120, len(a) + len(b) - 1  # no sum of products reaches 2^(2 _F + 1) < 10^116
+    one, other = (Decimal("".join(f"{w:0{size}}" for w in law)) for law in (a, b))
+    digits = str(_LONG.multiply(one, other)).zfill(size * count)
+    sums = [(int(digits[n : n + size]) >> _F) + 1 for n in range(0, size * count, size)]
     cut = max(0, count // 2 - reach)
     kept = sums[cut : count - cut]
     kept[0] += sum(sums[:cut])
@@ -445,8 +454,9 @@ def check_draw(
         return f"{said}; {check_unit(accounting, epsilon, delta, keys, elements)}"
     pairs = zip(law, law[1:], law[2:], strict=False)
     need(all(law) and all(a * c <= b * b for a, b, c in pairs), "the draw must be log-concave")
-    span, reach = whole(accounting["span"], 5000), whole(accounting["reach"], 20_000)
-    need(span * (len(law) + stride * elements) <= CELLS, "the grid is too fine to check")
+    span, reach = whole(accounting["span"], 5000), whole(accounting["reach"], 15_000)
+    few = keys <= 10_000 and stride * elements <= CELLS // 10
+    need(few, "a unit has too many keys or elements for a grid")
     shift = [0] * (stride * elements)  # the largest shift is the worst (section 7)
     pair = (law + shift, shift + law)
     spent = grid_composition(pair, keys, epsilon, number(accounting["base"]), span, reach)
@@ -508,7 +518,12 @@ def check(certificate: dict[str, Any]) -> str:
         need(promise["neighbours"] == "add or remove one unit", "the neighbour relation is unknown")
         need(rule["tokens"] in ("whole", "fine"), "tokens must be whole or fine")
         everything = rule["scheme"] == {"name": "everything"}
-        return (check_draw if everything else check_sampled)(rule, epsilon, delta, keys, elements)
+        said = (check_draw if everything else check_sampled)(rule, epsilon, delta, keys, elements)
+        return (
+            f"epsilon {promise['epsilon']}, delta {promise['delta']} when one unit "
+            f"({promise['unit']!a}) is added or removed that has at most {keys} keys and "
+            f"{elements} elements in each; {said}"
+        )
     except Refused:
         raise
     except (KeyError, IndexError, TypeError, ValueError, ArithmeticError, AttributeError) as error:

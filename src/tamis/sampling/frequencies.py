@@ -24,7 +24,7 @@ def check_frequencies(values: npt.ArrayLike, name: str = "frequency") -> Ints:
 
     ``values`` is a list, a numpy array, or a column of Arrow, pandas or polars. Floats are accepted
     only when every one is a whole number up to 2^53; decimals only when every one is whole.
-    Booleans, text, nulls and NaN are refused. No value is repeated in the error.
+    Booleans, text, nulls, NaN and infinity are refused. No value is repeated in the error.
 
     >>> check_frequencies([3, 1, 2]).tolist()
     [3, 1, 2]
@@ -105,8 +105,11 @@ def _from_python(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths
         raise InvalidInput(f"{name} must be one column of whole numbers.") from None
-    if isinstance(values, (list, tuple)) and {bool, np.bool_} & set(map(type, values)):
+    kinds = set(map(type, values)) if isinstance(values, (list, tuple)) else set()
+    if kinds & {bool, np.bool_}:
         raise _not_numbers(name, "boolean")  # among integers, numpy would read them as 0 and 1
+    if kinds == {int} and array.dtype.kind == "f":  # negative ones and ones from 2^63 on
+        array = np.array(values, dtype=object)
     return _from_objects(array, name) if array.dtype == object else array
 
 
@@ -117,6 +120,8 @@ def _from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
         raise _missing(name)
     if not all(isinstance(v, (Integral, float)) and not isinstance(v, bool) for v in values):
         raise _not_numbers(name, "mixed")
+    if any(v in (math.inf, -math.inf) for v in values):
+        raise _infinite(name)
     if any(v < 1 for v in values):
         raise _too_small(name)
     if any(v > LARGEST for v in values):
@@ -131,6 +136,8 @@ def _whole(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
         raise _not_numbers(name, array.dtype)
     if np.isnan(array).any():
         raise _missing(name)
+    if np.isinf(array).any():
+        raise _infinite(name)
     if float(np.abs(array).max()) > _LARGEST_FLOAT:
         raise InvalidInput(
             f"{name} holds floating-point values above 2^53, which cannot be trusted to be exact; "
@@ -143,6 +150,10 @@ def _whole(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
 
 def _missing(name: str) -> InvalidInput:
     return InvalidInput(f"{name} holds missing values; drop or fill these rows first.")
+
+
+def _infinite(name: str) -> InvalidInput:
+    return InvalidInput(f"{name} holds infinite values; give whole numbers.")
 
 
 def _not_numbers(name: str, kind: object) -> InvalidInput:

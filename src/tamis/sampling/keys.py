@@ -22,6 +22,7 @@ _COMPARABLE = (
     pa.types.is_timestamp,
     pa.types.is_duration,
 )
+_OF_NOTHING = (pa.types.is_null, pa.types.is_floating)  # what Arrow and numpy call an empty list
 
 
 def key_column(keys: pa.Array | pa.ChunkedArray | npt.ArrayLike, name: str = "keys") -> Any:
@@ -36,7 +37,8 @@ def key_column(keys: pa.Array | pa.ChunkedArray | npt.ArrayLike, name: str = "ke
     column = _plain(_column(keys, name))
     if column.null_count:
         raise InvalidInput(f"{name} holds nulls; drop these rows, or give them a key of their own.")
-    if len(column) and not any(known(column.type) for known in _COMPARABLE):
+    allowed = _COMPARABLE if len(column) else _COMPARABLE + _OF_NOTHING
+    if not any(known(column.type) for known in allowed):
         raise InvalidInput(
             f"{name} must be text, whole numbers, dates or the like, not {column.type}; "
             "convert them to text first."
@@ -51,7 +53,11 @@ def _column(keys: Any, name: str) -> Any:
         raise InvalidInput(f"{name} must be a column of keys, not one {type(keys).__name__}.")
     try:
         return pa.chunked_array(keys) if hasattr(keys, "__arrow_c_stream__") else pa.array(keys)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):  # their messages hold values
+    except OverflowError:
+        raise InvalidInput(
+            f"{name} holds whole numbers that 64 bits cannot hold; convert them to text first."
+        ) from None
+    except (pa.ArrowException, TypeError, ValueError):  # their messages hold values
         raise InvalidInput(f"{name} must be one column of keys of one type.") from None
 
 

@@ -6,7 +6,7 @@ plans and estimates. `rule` names the integers that decide: `privacy.verify.Sche
 
 from __future__ import annotations
 
-import sys
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,16 +56,17 @@ class _Threshold(Scheme):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not (_is_number(self.tau) and 0 < self.tau <= sys.float_info.max):
-            raise InvalidInput(f"{name}: tau must be a positive number, not {self.tau!r}.")
-        if not (_is_number(self.power) and 0 < self.power <= 2):
+        if not 1e-300 <= _number(self.tau) <= 1e300:  # so that 1 / q is a number too
+            raise InvalidInput(f"{name}: tau must lie between 1e-300 and 1e300, not {self.tau!r}.")
+        if not 0 < _number(self.power) <= 2:
             raise InvalidInput(f"{name}: power must lie in (0, 2], not {self.power!r}.")
 
     def size(self, frequency: npt.ArrayLike) -> Floats:
-        """tau i^power."""
+        """tau i^power; infinite where that is beyond any float."""
         i = np.asarray(frequency, dtype=np.float64)
-        grown = i if self.power == 1 else i * i if self.power == 2 else np.power(i, self.power)
-        return self.tau * grown
+        with np.errstate(over="ignore"):
+            grown = i if self.power == 1 else i * i if self.power == 2 else np.power(i, self.power)
+            return float(self.tau) * grown
 
     def rule(self) -> dict[str, Any]:
         return {
@@ -128,8 +129,14 @@ class Custom(Scheme):
         return isinstance(other, Custom) and self.steps == other.steps
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+def _number(value: object) -> float:
+    """The value as a float, NaN if it is not a number; beyond any float it is infinite."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _steps(q: Any, upto: Any) -> tuple[tuple[int, Fraction], ...]:

@@ -47,7 +47,7 @@ class PpsworStream:
     is computed from the data and **is not private**: do not sanitise such a sample with it.
 
     Exactness: with ``tau``, a key is kept with probability 1 - (1 - Q/2^128)^w exactly, where Q is
-    ``units(1)`` of `tamis.privacy.verify.Scheme`. That is within ``away`` / 2^128 of ``units(w)``.
+    ``units(1)`` of `tamis.privacy.verify.Scheme`. That is within ``sampler_error`` of ``units(w)``.
 
     >>> stream = PpsworStream(k=10)
     >>> stream.update(["a", "b", "a"])
@@ -111,15 +111,16 @@ class PpsworStream:
         return Everything() if math.isinf(self.tau) else Ppswor(self.tau)
 
     @property
-    def away(self) -> int:
-        """How far q may be from that of ``scheme()``, in units of 2^-128; only with ``tau``.
+    def sampler_error(self) -> float:
+        """How far q may be from that of ``scheme()``, for `tamis.sanitize`; only with ``tau``.
 
-        Q and ``units(w)`` are rounded by at most one unit each, Q upwards, and the derivative of
-        x -> 1 - (1 - x)^w is w (1 - x)^(w - 1) <= 1/x.
+        Q and ``units(w)`` are rounded by at most one unit of 2^-128 each, Q upwards, and the
+        derivative of x -> 1 - (1 - x)^w is w (1 - x)^(w - 1) <= 1/x.
         """
         if self._tau is None:
-            raise InvalidInput("away is known only for a stream with tau; this one has k.")
-        return verify.ceil_div(verify.U, max(1, self._limit - 1)) + 1
+            raise InvalidInput("sampler_error is known only for a stream with tau; this one has k.")
+        words = verify.ceil_div(verify.U, max(1, self._limit - 1)) + 1
+        return math.nextafter(words / verify.U, 1)
 
     def _check_type(self, kind: Any) -> None:
         if self._kept is not None and self._kept["key"].type != kind:

@@ -30,6 +30,7 @@ Ints = npt.NDArray[np.int64]
 _AT_ONCE = 1 << 20  # keys drawn for at a time
 _CLEAR = 2.0**-44  # q in floating point is off by less than half of this, relatively
 _LEAST_RATE = Fraction(1, 10**12)
+_SIZES = (1e-250, 1e250)  # so that a scheme takes the tau, whatever the noise
 
 
 def threshold_sample(frequencies: npt.ArrayLike, scheme: Scheme) -> Ints:
@@ -120,6 +121,8 @@ def private_tau(
     Reference: section 3.1, "tau ~ k / ||f(w)||_1".
     """
     wanted, cost = check_positive(size, "size"), check_positive(epsilon, "epsilon")
+    if not _SIZES[0] <= wanted <= _SIZES[1]:
+        raise InvalidInput(f"size must lie between 1e-250 and 1e250, not {size!r}.")
     bound = check_whole(elements_per_unit, "elements_per_unit")
     rate, true = Fraction(str(cost)) / bound, _check_total(total)
     if rate < _LEAST_RATE:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from math import ceil
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +20,6 @@ from tamis.sampling.schemes import Everything, Scheme
 from tamis.weighted.laws import DrawLaw, Law, SurvivalLaw
 
 Tokens = Literal["whole", "fine"]
-AWAY = U >> 50  # how far a sampler elsewhere may be from its stated q: 2^-50
 
 
 @dataclass(frozen=True)
@@ -26,15 +27,19 @@ class Mechanism:
     """The integers that release keys and tokens under a guarantee.
 
     Guarantee: releasing, for every key, the token that `weighted.tokens.draw` gives it from one
-    fresh word of the operating system satisfies ``guarantee``, exactly. With ``elsewhere`` the keys
-    come from a sample that was made by someone else with the probabilities of ``scheme`` (up to
-    2^-50), and what is guaranteed is sampling and sanitising together.
+    fresh word of the operating system satisfies ``guarantee``, exactly. With ``sampler_error`` the
+    keys come from a sample that was made elsewhere with probabilities that differ from those of
+    ``scheme`` by at most so much, and what is guaranteed is sampling and sanitising together.
     """
 
     guarantee: Guarantee
     scheme: Scheme
     tokens: Tokens = "whole"
-    elsewhere: bool = False
+    sampler_error: float | None = None
+
+    @property
+    def elsewhere(self) -> bool:
+        return self.sampler_error is not None
 
     @property
     def everything(self) -> bool:
@@ -54,8 +59,14 @@ class Mechanism:
     def integers(self) -> Survival:
         """P_i and T_i(x), for an (epsilon, delta) curve."""
         assert isinstance(self.curve, ApproximateCurve)
-        away = AWAY if self.elsewhere and not self.everything else -1
-        return exact.survival(self.curve, self.scheme.rule(), away)
+        return exact.survival(self.curve, self.scheme.rule(), self._away)
+
+    @property
+    def _away(self) -> int:
+        """The error of the sampler in words, rounded up; -1 if there is no sampler elsewhere."""
+        if self.sampler_error is None or self.everything:
+            return -1
+        return ceil(Fraction(self.sampler_error) * U)
 
     @cached_property
     def draw(self) -> tuple[list[int], int]:
@@ -82,7 +93,7 @@ class Mechanism:
             return rule | {"table": [hex(c) for c in self.draw[0]], "stride": 1}
         integers = self.integers
         rule |= {"growth": hex(integers.M), "shift": integers.k, "gift": hex(integers.D)}
-        return rule | ({"away": hex(AWAY)} if self.elsewhere and not self.everything else {})
+        return rule | ({"away": hex(self._away)} if self._away >= 0 else {})
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -95,7 +106,7 @@ class Mechanism:
             table, stride = self.draw
             return DrawLaw(np.array([_ratio(c) for c in table[:-1:stride]] + [1.0]))
         assert isinstance(self.curve, ApproximateCurve)
-        return SurvivalLaw(self.curve.epsilon, self.curve.delta, self.scheme)
+        return SurvivalLaw(self.curve.epsilon, _ratio(self.integers.D), self.scheme)
 
 
 def _ratio(words: int) -> float:

@@ -160,10 +160,10 @@ def make_plan(
     tokens: Tokens,
     coverage: float,
     *,
-    elsewhere: bool = False,
+    sampler_error: float | None = None,
 ) -> Plan:
-    """`plan` for a guarantee; ``elsewhere`` if the sample is made by someone else."""
-    mechanism = Mechanism(guarantee, _scheme(scheme), _tokens(tokens), elsewhere)
+    """`plan` for a guarantee; with ``sampler_error`` for a sample that is made elsewhere."""
+    mechanism = Mechanism(guarantee, _scheme(scheme), _tokens(tokens), sampler_error)
     return Plan(mechanism, check_coverage(coverage))
 
 

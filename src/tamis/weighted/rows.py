@@ -14,16 +14,16 @@ CELLS = 250_000  # what is written out: a quarter of a second's work
 
 
 class RowTable:
-    """T_i(x) for i = 1, ..., last, as the first halves of 128-bit words, ascending in each row."""
+    """T_i(x) for i up to ``last`` or what fits: first halves of words, ascending in each row."""
 
-    def __init__(self, law: Survival) -> None:
+    def __init__(self, law: Survival, last: int) -> None:
         halves: list[int] = []
         ends, lowest = [0], [0]
         for i, _, new in law.rows(1, {}):
             halves += (t >> 64 for t in reversed(new[2:]))
             ends.append(len(halves))
             lowest.append(i - len(new) + 2)
-            if len(halves) > CELLS:
+            if i >= last or len(halves) > CELLS:
                 break
         self.last = len(ends) - 1
         self.halves = np.array([min(h, 2**64 - 1) for h in halves], dtype=np.uint64)

@@ -11,12 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.privacy import verify
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import Guarantee
 from tamis.sampling.counted import counted_table
-from tamis.sampling.schemes import Scheme
-from tamis.weighted import order
+from tamis.sampling.schemes import Pps, Ppswor, Scheme
+from tamis.weighted import order, show
 from tamis.weighted.estimators import Estimator
 from tamis.weighted.intervals import intervals
 from tamis.weighted.mechanism import Tokens
@@ -128,37 +129,17 @@ class PrivateSample:
         return int(place)
 
     def __str__(self) -> str:
-        g = self.guarantee
-        shown = self.table.slice(0, 10)
-        rows = [self.table.column_names, *(_texts(row) for row in shown.to_pylist())]
-        widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
-        left = len(self.keys)
-        lines = [
-            "  ".join(
-                cell.ljust(w) if n < left else cell.rjust(w)
-                for n, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        if len(self) > len(shown):
-            lines.append(f"... and {len(self) - len(shown):,} more keys")
-        lines.append(
-            f"{len(self):,} keys named; epsilon {g.epsilon:g}, delta {g.delta:g} for one {g.unit}"
-        )
-        return "\n".join(lines)
+        return show.as_text(self.table, ADDED, self._closing())
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        return show.as_html(self.table, ADDED, self._closing())
 
-def _texts(row: dict[str, Any]) -> list[str]:
-    return [
-        _shorten(f"{v:,.1f}" if isinstance(v, float) else f"{v:,}" if n in ADDED else str(v))
-        for n, v in row.items()
-    ]
-
-
-def _shorten(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    def _closing(self) -> str:
+        """One line that is true of a whole release and of a part of it."""
+        g, many = self.guarantee, "1 key" if len(self) == 1 else f"{len(self):,} keys"
+        return f"{many}; released with epsilon {g.epsilon:g}, delta {g.delta:g} for one {g.unit}"
 
 
 def sanitize(
@@ -174,6 +155,7 @@ def sanitize(
     unit: str = "element",
     tokens: Tokens = "whole",
     coverage: float = 0.95,
+    sampler_error: float | None = None,
 ) -> PrivateSample:
     """Make a weighted sample private: which keys may be named, and how often they occur.
 
@@ -183,10 +165,15 @@ def sanitize(
 
     Guarantee: sampling and sanitising together satisfy (epsilon, delta)-differential privacy when
     one unit is added or removed that touches at most ``keys_per_unit`` keys and adds at most
-    ``elements_per_key`` to each. That the sample was drawn with ``scheme`` (up to 2^-50) and that
-    units keep the bounds is for the caller to ensure: never give a whole histogram together with a
-    scheme that did not sample it (`private_sample` samples and sanitises). When one unit touches
-    one key, no private mechanism with the same scheme names any key with a higher probability.
+    ``elements_per_key`` to each. That the sample was drawn with ``scheme`` and that units keep the
+    bounds is for the caller to ensure: never give a whole histogram together with a scheme that
+    did not sample it (`private_sample` samples and sanitises). When one unit touches one key, no
+    private mechanism with the same scheme names any key with a higher probability.
+
+    ``sampler_error`` is how far the sampler's probabilities may have been from those of ``scheme``;
+    it is charged to delta. The default suits a sampler that computes with 64-bit floats: 2^-50, or
+    2^-45 for powers other than 1 and 2. Give 0 for what `threshold_sample` drew, and
+    ``stream.sampler_error`` for a `PpsworStream`: that matters when delta is below 1e-9.
 
     Edge cases: an empty sample gives an empty result. Bad input is refused before any draw.
 
@@ -199,8 +186,27 @@ def sanitize(
     ['the']
     """
     guarantee = Guarantee(epsilon, delta, keys_per_unit, elements_per_key, unit)
-    made = make_plan(guarantee, scheme, tokens, coverage, elsewhere=True)
+    error = _sampler_error(sampler_error, scheme)
+    made = make_plan(guarantee, scheme, tokens, coverage, sampler_error=error)
     return _release(made, sample, key, frequency)
+
+
+def _sampler_error(error: object, scheme: Scheme | None) -> float:
+    if error is None:
+        rough = isinstance(scheme, (Pps, Ppswor)) and scheme.power not in (1, 2)
+        return 2.0**-45 if rough else 2.0**-50
+    if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0 <= error < 1:
+        raise InvalidInput(
+            f"sampler_error must be a probability in [0, 1), not {error!r}; give 0 if the sampler "
+            "was exact."
+        )
+    return float(error)
+
+
+def _sampled(scheme: Scheme, frequencies: pa.ChunkedArray) -> bool:
+    """Whether the scheme samples every one of these frequencies, in whole numbers."""
+    least = pc.min(frequencies).as_py()
+    return least is None or verify.Scheme(scheme.rule()).units(least) > 0
 
 
 def private_sample(
@@ -234,7 +240,7 @@ def _release(plan: Plan, data: Any, key: str | Sequence[str], frequency: str) ->
     clash = sorted(set(keys) & set(ADDED))
     if clash:
         raise InvalidInput(f"A key column may not be called {clash[0]!r}; rename it.")
-    if plan.mechanism.elsewhere and not plan.scheme.probability(table[frequency]).all():
+    if plan.mechanism.elsewhere and not _sampled(plan.scheme, table[frequency]):
         raise InvalidInput(
             f"{frequency} holds a frequency that the scheme never samples; give the scheme with "
             "which the sample was drawn."

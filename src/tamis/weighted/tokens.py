@@ -17,7 +17,7 @@ def draw(mechanism: Mechanism, frequencies: Ints) -> Ints:
     """A token for every frequency; 0 where the key is not reported."""
     if mechanism.everything:
         return _from_table(mechanism, frequencies)
-    return SchemeSampler(mechanism, len(frequencies)).draw(frequencies)
+    return SchemeSampler(mechanism).draw(frequencies)
 
 
 def _from_table(mechanism: Mechanism, frequencies: Ints) -> Ints:

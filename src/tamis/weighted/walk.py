@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.verify import U
+from tamis.weighted.jump import Jump
 from tamis.weighted.mechanism import Mechanism
 from tamis.weighted.pieces import Pieces
 from tamis.weighted.rows import RowTable
@@ -14,7 +15,7 @@ from tamis.weighted.words import CHUNK, FirstHalves, Ints, Table, Words
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-MANY = 200_000  # from so many keys on, rows of low frequencies are written out
+MANY = 100_000  # from so many keys on, rows of low frequencies are written out
 LOW = 1 << 16  # frequencies below it may be looked up
 _LOOSE = 2.0**-40  # what an enclosure leaves, relatively, for the error of a float q (below 2^-45)
 _ROUND = 2.0**-48  # and for the rounding of one step
@@ -29,7 +30,7 @@ class SchemeSampler:
     only if the whole interval agrees; every other key is decided by the integers in full.
     """
 
-    def __init__(self, mechanism: Mechanism, count: int = 0) -> None:
+    def __init__(self, mechanism: Mechanism) -> None:
         self.scheme, self.law = mechanism.scheme, mechanism.integers
         self.elsewhere = mechanism.elsewhere
         entries = mechanism.integers.draw()
@@ -43,12 +44,13 @@ class SchemeSampler:
         self.sure = settled if self.law.scheme.units(settled) == U else None
         self.quiet = max([settled, *below])
         self.pieces = Pieces(self.law, mechanism.stride) if mechanism.tokens == "fine" else None
-        plain = not self.elsewhere and not self.pieces
-        self.rows = RowTable(self.law) if plain and count > MANY else None
+        self.jump = Jump(self.law, self.scheme.probability)
+        self.rows: RowTable | None = None
 
     def draw(self, frequencies: Ints) -> Ints:
         """Tokens of all keys; those that must be walked are, together, at the end."""
         tokens = np.zeros(len(frequencies), dtype=np.int64)
+        self._prepare(frequencies)
         late, words = [np.empty(0, dtype=np.int64)], list[Words]()
         for start in range(0, len(frequencies), CHUNK):
             part = frequencies[start : start + CHUNK]
@@ -62,9 +64,16 @@ class SchemeSampler:
             tokens[where[part]] = self._slow(frequencies[where[part]], left.at(part))
         return tokens
 
+    def _prepare(self, frequencies: Ints) -> None:
+        """Write out the rows of frequencies that are too low for a jump, if many keys have them."""
+        last = self.jump.first + self.width
+        if not self.elsewhere and not self.pieces and np.count_nonzero(frequencies <= last) > MANY:
+            self.rows = self.rows or RowTable(self.law, last)
+
     def _quick(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
         """Fill in the tokens that need no walk; return where the others are."""
-        found = np.flatnonzero(self.reported(frequencies, words))
+        reported, p = self.reported(frequencies, words)
+        found = np.flatnonzero(reported)
         if self.pieces:
             return found
         if self.sure is not None:
@@ -75,7 +84,11 @@ class SchemeSampler:
             low = found[frequencies[found] <= self.rows.last]
             tokens[low] = self.rows.tokens(frequencies[low], words.first[low])
             found = found[tokens[found] == 0]
-        return found
+        word = (words.first[found].astype(np.float64) + 0.5) / _HALF
+        word = word * p[found] if self.elsewhere else word  # where q is calm, P = q
+        tokens[found] = self.jump.tokens(frequencies[found], p[found], word)
+        hard: Ints = found[tokens[found] == 0]
+        return hard
 
     def _slow(self, frequencies: Ints, words: Words) -> Ints:
         if not self.pieces:
@@ -110,20 +123,22 @@ class SchemeSampler:
             p = np.where(odd, self.odd_values[place], p)
         return p, odd
 
-    def reported(self, frequencies: Ints, words: Words) -> Mask:
+    def reported(self, frequencies: Ints, words: Words) -> tuple[Mask, Floats]:
+        """Whether each key is reported, and P_i / U."""
         p, odd = self.reporting(frequencies)
+        share = p
         certain = np.zeros(len(p), dtype=np.bool_)
         if self.sure is not None:
             certain = (frequencies >= self.sure) & ~odd
         if self.elsewhere:  # given that the key was sampled
-            p, certain = p / self.scheme.probability(frequencies), ~odd
-        reported = (words.first < _units(p * (1 - _LOOSE))) | certain
-        most = p * (1 + _LOOSE)
+            share, certain = p / self.scheme.probability(frequencies), ~odd
+        reported = (words.first < _units(share * (1 - _LOOSE))) | certain
+        most = share * (1 + _LOOSE)
         unclear = ~reported & ((words.first <= _units(most) + np.uint64(1)) | (most > _TOP))
         for n in np.flatnonzero(unclear):
             i = int(frequencies[n])
             reported[n] = self.word(i, words, int(n)) < self.law.reporting(i)
-        return reported
+        return reported, p
 
     def walk(self, frequencies: Ints, words: Words) -> Ints:
         """Tokens of reported keys. Step back through T_i while the word is above T_i(i - 1)."""
