@@ -461,7 +461,7 @@ def alone(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["good.json"], 0, "verified: all rows"),
+        (["good.json"], 0, "verified: epsilon "),
         (["bad.json"], 1, "refused: "),
         (["list.json"], 1, "refused: "),
         (["torn.json"], 2, "usage: "),
