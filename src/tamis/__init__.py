@@ -1,13 +1,43 @@
 """tamis: which keys occur and how often, as far as differential privacy allows."""
 
-from tamis.privacy.certificate import Certificate
-from tamis.privacy.errors import InvalidInput
-from tamis.privacy.guarantee import Guarantee
-from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor
-from tamis.weighted.plan import Plan, plan
-from tamis.weighted.sample import PrivateSample, sanitize
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tamis.privacy.certificate import Certificate
+    from tamis.privacy.errors import BadData, InvalidInput
+    from tamis.privacy.guarantee import Guarantee
+    from tamis.releases.make import release
+    from tamis.releases.release import Release
+    from tamis.releases.release import open_release as open
+    from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor
+    from tamis.weighted.plan import Plan, plan
+    from tamis.weighted.sample import PrivateSample, sanitize
+
+# Where each name comes from. Modules are loaded when a name of theirs is first used, so that
+# `import tamis` and the command line start quickly.
+_FROM = {
+    "BadData": "privacy.errors",
+    "Certificate": "privacy.certificate",
+    "Custom": "sampling.schemes",
+    "Everything": "sampling.schemes",
+    "Guarantee": "privacy.guarantee",
+    "InvalidInput": "privacy.errors",
+    "Plan": "weighted.plan",
+    "Pps": "sampling.schemes",
+    "Ppswor": "sampling.schemes",
+    "PrivateSample": "weighted.sample",
+    "Release": "releases.release",
+    "open": "releases.release:open_release",
+    "plan": "weighted.plan",
+    "release": "releases.make",
+    "sanitize": "weighted.sample",
+}
 
 __all__ = [
+    "BadData",
     "Certificate",
     "Custom",
     "Everything",
@@ -17,6 +47,22 @@ __all__ = [
     "Pps",
     "Ppswor",
     "PrivateSample",
+    "Release",
+    "open",
     "plan",
+    "release",
     "sanitize",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FROM:
+        raise AttributeError(f"module 'tamis' has no attribute {name!r}")
+    module, _, other = _FROM[name].partition(":")
+    value = getattr(import_module(f"tamis.{module}"), other or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -5,3 +5,19 @@ from __future__ import annotations
 
 class InvalidInput(ValueError):
     """An argument or a data value was refused before anything was drawn or spent."""
+
+
+class BadData(InvalidInput):
+    """The data could not be read, or holds what cannot be counted."""
+
+
+class BudgetRefused(Exception):
+    """A release would spend more than its budget allows; nothing was charged."""
+
+
+class LedgerDamaged(Exception):
+    """The ledger's history was edited, cut or put back; nothing may be charged to it."""
+
+
+class LedgerUnavailable(Exception):
+    """The ledger cannot be reached, read or written now."""

@@ -237,9 +237,7 @@ def _release(plan: Plan, data: Any, key: str | Sequence[str], frequency: str) ->
             f"{frequency} holds values above {_HIGHEST // plan.mechanism.stride:,}; divide them."
         )
     keys = [name for name in table.column_names if name != frequency]
-    clash = sorted(set(keys) & set(ADDED))
-    if clash:
-        raise InvalidInput(f"A key column may not be called {clash[0]!r}; rename it.")
+    check_names(keys)
     if plan.mechanism.elsewhere and not _sampled(plan.scheme, table[frequency]):
         raise InvalidInput(
             f"{frequency} holds a frequency that the scheme never samples; give the scheme with "
@@ -248,12 +246,26 @@ def _release(plan: Plan, data: Any, key: str | Sequence[str], frequency: str) ->
     plan.certificate  # noqa: B018  everything that can fail does so before the first draw
     tokens = draw(plan.mechanism, table[frequency].to_numpy())
     named = np.flatnonzero(tokens)
-    kept, tokens = table.select(keys).take(pa.array(named)), tokens[named]
+    return tabulate(plan, table.select(keys).take(pa.array(named)), tokens[named])
+
+
+def tabulate(plan: Plan, keys: pa.Table, tokens: npt.NDArray[np.int64]) -> PrivateSample:
+    """Named keys and their tokens as a private sample, in canonical order."""
+    check_names(keys.column_names)
     distinct, place = np.unique(-(-tokens // plan.mechanism.stride), return_inverse=True)
     low, high = intervals(plan.mechanism.law, distinct, plan.coverage)
     estimate = np.clip(plan.estimator.frequencies(distinct), low, high)
     added = (tokens, estimate[place], low[place], high[place])
+    table = keys
     for name, column in zip(ADDED, added, strict=True):
-        kept = kept.append_column(name, pa.array(column))
-    ways = [("estimate", "descending"), ("token", "descending"), *((k, "ascending") for k in keys)]
-    return PrivateSample(kept.take(pc.sort_indices(kept, sort_keys=ways)), plan)
+        table = table.append_column(name, pa.array(column))
+    ways = [("estimate", "descending"), ("token", "descending")]
+    ways += [(name, "ascending") for name in keys.column_names]
+    return PrivateSample(table.take(pc.sort_indices(table, sort_keys=ways)), plan)
+
+
+def check_names(keys: Sequence[str]) -> None:
+    """Refuse key columns that are called like the columns that a release adds."""
+    clash = sorted(set(keys) & set(ADDED))
+    if clash:
+        raise InvalidInput(f"A key column may not be called {clash[0]!r}; rename it.")

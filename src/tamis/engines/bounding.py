@@ -1,0 +1,175 @@
+"""What one unit may contribute, enforced on whole arrays.
+
+Rows come as pairs of a unit and the hash of a key. Packed into one word each and sorted, the keys
+of a unit stand together, equal ones side by side. A unit with more keys than it may have keeps a
+run of them, in the order of a hash with a fresh secret, that starts at a place of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.privacy import randomness
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Collision(Exception):
+    """Two keys share a hash; take another one."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A fresh, invertible way to scatter 64-bit words."""
+
+    add: int
+    multiply: int
+    again: int
+
+    @classmethod
+    def fresh(cls) -> Secret:
+        first, second, third = (int(w) for w in randomness.words(3))
+        return cls(first, second | 1, third | 1)
+
+    def scatter(self, words: Words) -> Words:
+        """One-to-one on 64 bits: two rounds of multiplying and folding."""
+        mixed = (words ^ np.uint64(self.add)) * np.uint64(self.multiply)
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= np.uint64(self.again)
+        mixed ^= mixed >> np.uint64(29)
+        return mixed
+
+    def shorten(self, words: Words, bits: int) -> Words:
+        return self.scatter(words) >> np.uint64(64 - bits)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The distinct keys of the data, by their hashes."""
+
+    hashes: Words
+
+    def __post_init__(self) -> None:
+        if len(np.unique(self.hashes)) < len(self.hashes):
+            raise Collision
+
+    def short(self, bits: int, secret: Secret) -> Words | None:
+        """Their scattered hashes in so many bits, or None if these do not tell all keys apart."""
+        if bits < 1:
+            return None
+        short = secret.shorten(self.hashes, bits)
+        return short if len(np.unique(short)) == len(short) else None
+
+    def numbers(self, hashes: Words, secret: Secret) -> tuple[Words, Words]:
+        """The number of the key of each hash, and of each key, in scattered order."""
+        scattered = secret.scatter(self.hashes)
+        rank = np.argsort(scattered)
+        number = np.empty(len(rank), dtype=np.uint64)
+        number[rank] = np.arange(len(rank), dtype=np.uint64)
+        places = np.searchsorted(scattered[rank], secret.scatter(hashes))
+        return places.astype(np.uint64), number
+
+
+def bounded_counts(
+    units: npt.NDArray[np.int64] | Words,
+    hashes: Words,
+    keys: Keys,
+    keys_per_unit: int,
+    elements_per_key: int,
+    secret: Secret,
+) -> tuple[Ints, int]:
+    """The frequency of each of ``keys`` over these rows, and how many different units there were.
+
+    All rows of a unit must be given in one call. Its frequency counts a unit at most
+    ``elements_per_key`` times, and a unit counts in at most ``keys_per_unit`` of them.
+    """
+    if not len(units):
+        return np.zeros(len(keys.hashes), dtype=np.int64), 0
+    packed, bits, short, names = _pack(units, hashes, keys, secret)
+    packed.sort()
+    new = _changes(packed)
+    pairs = packed[new]
+    kept, owners = _kept(pairs >> np.uint64(bits), keys_per_unit, names, secret)
+    found = pairs[kept] & np.uint64((1 << bits) - 1)
+    if elements_per_key == 1:
+        return _add_up(found, None, short), owners
+    many = np.diff(np.flatnonzero(new), append=len(packed))
+    return _add_up(found, np.minimum(many[kept], elements_per_key), short), owners
+
+
+def _changes(ascending: npt.NDArray[Any]) -> Mask:
+    """Where a new value begins."""
+    new = np.empty(len(ascending), dtype=np.bool_)
+    new[:1] = True
+    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    return new
+
+
+def _pack(
+    units: npt.NDArray[np.int64] | Words, hashes: Words, keys: Keys, secret: Secret
+) -> tuple[Words, int, Words, Words | np.uint64]:
+    """(unit, key) in one word; the bits of the key; every key in these bits; the names of units.
+
+    Units are numbered from the least on if that leaves bits enough for the keys, and otherwise
+    without gaps. Keys are shortened to the bits that are left if that tells them apart, and
+    otherwise numbered too.
+    """
+    least = units.min()
+    bits = 64 - int(int(units.max()) - int(least)).bit_length()
+    if (short := keys.short(bits, secret)) is not None:
+        front, name = (units - least).astype(np.uint64), np.array(least).astype(np.uint64)[()]
+        return _join(front, secret.shorten(hashes, bits), bits), bits, short, name
+    order = np.argsort(units)
+    ordered, hashes = units[order], hashes[order]
+    new = _changes(ordered)
+    front, names = (np.cumsum(new) - 1).astype(np.uint64), ordered[new].astype(np.uint64)
+    bits = 64 - int(front[-1]).bit_length()
+    if (short := keys.short(bits, secret)) is not None:
+        return _join(front, secret.shorten(hashes, bits), bits), bits, short, names
+    places, short = keys.numbers(hashes, secret)
+    return _join(front, places, bits), bits, short, names
+
+
+def _join(front: Words, back: Words, bits: int) -> Words:
+    return (front << np.uint64(bits)) | back if bits < 64 else back
+
+
+def _kept(
+    owner: Words, keys_per_unit: int, names: Words | np.uint64, secret: Secret
+) -> tuple[Mask, int]:
+    """Which pairs stay: of a unit with c > k keys a run of k, around the corner if need be."""
+    first = np.flatnonzero(_changes(owner))
+    count = np.diff(first, append=len(owner))
+    over = np.flatnonzero(count > keys_per_unit)
+    kept = np.ones(len(owner), dtype=np.bool_)
+    if len(over):
+        start, many = first[over], count[over]
+        name = names[owner[start]] if isinstance(names, np.ndarray) else owner[start] + names
+        offset = (secret.scatter(secret.scatter(name)) % many.astype(np.uint64)).astype(np.int64)
+        rank = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        run = (rank - np.repeat(offset, many)) % np.repeat(many, many) < keys_per_unit
+        kept[np.repeat(start, many) + rank] = run
+    return kept, len(first)
+
+
+def _add_up(found: Words, weights: Ints | None, short: Words) -> Ints:
+    """How often each key was found, in the order of the keys."""
+    if weights is not None:
+        order = np.argsort(found)
+        found, weights = found[order], weights[order]
+    else:
+        found.sort()
+    starts = np.flatnonzero(_changes(found))
+    if weights is not None and len(found):
+        sums = np.add.reduceat(weights, starts)
+    else:
+        sums = np.diff(starts, append=len(found))
+    total, rank = np.zeros(len(short), dtype=np.int64), np.argsort(short)
+    total[rank[np.searchsorted(short[rank], found[starts])]] = sums
+    return total

@@ -1,0 +1,56 @@
+"""Which ledger: a file, a PostgreSQL server, or the user's own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tamis.privacy.errors import InvalidInput
+from tamis.privacy.ledger.head import make_private
+from tamis.privacy.ledger.ledger import Ledger
+from tamis.privacy.ledger.sqlite import SqliteStore
+
+VARIABLE = "TAMIS_LEDGER"
+_SERVERS = ("postgresql://", "postgres://")
+
+
+def open_ledger(where: str | Path | None = None) -> Ledger:
+    """Opens a ledger, and makes it when it is not there.
+
+    A path is a SQLite file; ``postgresql://user@host/database`` is a PostgreSQL server. Without
+    either, the environment variable ``TAMIS_LEDGER`` is asked, and then it is
+    ``tamis/ledger.sqlite`` in the user's data folder (``XDG_DATA_HOME`` or ``~/.local/share``).
+    """
+    if where is None:
+        where = os.environ.get(VARIABLE) or _own_file()
+    if isinstance(where, str) and where.startswith(_SERVERS):
+        from tamis.privacy.ledger.postgres import PostgresStore
+
+        return Ledger(PostgresStore(where, data_folder() / "heads"))
+    if isinstance(where, str) and "://" in where:
+        raise InvalidInput(
+            "A ledger is a file or begins with postgresql://; other addresses are not known."
+        )
+    if not str(where) or Path(where).is_dir():
+        raise InvalidInput(
+            f"The ledger must be a file, and {str(where)!r} is a folder; add a file name to it."
+        )
+    return Ledger(SqliteStore(Path(where).absolute()))
+
+
+def data_folder() -> Path:
+    """Where tamis keeps what belongs to this user."""
+    base = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if base.is_absolute():
+        return base / "tamis"
+    try:
+        return Path.home() / ".local" / "share" / "tamis"
+    except RuntimeError:
+        raise InvalidInput(
+            f"This user has no home folder to keep a ledger in; name a file in {VARIABLE}."
+        ) from None
+
+
+def _own_file() -> Path:
+    make_private(data_folder())
+    return data_folder() / "ledger.sqlite"

@@ -1,0 +1,63 @@
+"""The release file: one Parquet file with the table, and one entry `tamis` in its footer."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tamis.privacy.errors import BadData, InvalidInput
+from tamis.releases.about import About, read_about
+
+NAME = b"tamis"
+
+
+def write(table: pa.Table, about: About, path: str | Path) -> None:
+    """Write the file whole or not at all.
+
+    Dictionaries are made of the rows that are written, so they hold no other key.
+    """
+    target = Path(path)
+    text = json.dumps(about.describe(), sort_keys=True).encode()
+    clean = table.replace_schema_metadata({NAME: text})
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tamis-", suffix=".part")
+    except OSError as error:
+        raise InvalidInput(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            pq.write_table(clean, file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise InvalidInput(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def read(path: str | Path) -> tuple[pa.Table, About]:
+    """The table and what the file says about itself; what does not fit together is refused."""
+    if not Path(path).is_file():
+        raise BadData(f"there is no file {str(path)!r}; check the path.")
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except (pa.ArrowException, OSError):
+        raise BadData(f"{str(path)!r} cannot be read as Parquet; it may be damaged.") from None
+    text = (table.schema.metadata or {}).get(NAME)
+    if text is None:
+        raise BadData(f"{str(path)!r} is not a release: its footer has no entry 'tamis'.")
+    return table.replace_schema_metadata(None), read_about(text)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,156 @@
+"""From a table of events to a release, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from tamis.engines.protocol import Engine, Nulls, Request
+from tamis.privacy.errors import InvalidInput
+from tamis.privacy.guarantee import Guarantee, check_bound, check_epsilon
+from tamis.releases.bound import CHOICES
+from tamis.releases.budgeting import Charge, Split, split
+from tamis.releases.order import Order, carry_out
+from tamis.releases.progress import bar
+from tamis.releases.release import Release
+from tamis.sampling.frequencies import check_whole
+from tamis.sampling.schemes import Scheme
+from tamis.weighted.mechanism import Tokens
+from tamis.weighted.sample import check_names
+
+_TOTAL_SHARE = 0.02  # of epsilon, for the number of elements when a sample size is asked for
+
+
+def release(
+    data: Any,
+    *,
+    key: str | Sequence[str],
+    epsilon: float,
+    delta: float,
+    unit: str | None = None,
+    keys_per_unit: int | Literal["auto"] | None = None,
+    elements_per_key: int = 1,
+    count: str | None = None,
+    where: str | None = None,
+    table: str | None = None,
+    nulls: Nulls = "drop",
+    scheme: Scheme | None = None,
+    sample_size: int | None = None,
+    total_share: float = 0.0,
+    bound_share: float = 0.05,
+    tokens: Tokens = "whole",
+    coverage: float = 0.95,
+    budget: str | None = None,
+    ledger: str | Path | None = None,
+    purpose: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    engine: Engine | None = None,
+) -> Release:
+    """Release which keys occur and how often, from a table of events.
+
+    Parameters
+    ----------
+    data, table
+        a path or glob (Parquet, CSV, JSON lines, also compressed), a DuckDB database (with
+        ``table``, a name or a query), a DuckDB relation, or a table of Arrow, pandas or polars.
+    key
+        the column, or columns, whose values are counted.
+    epsilon, delta
+        what is promised for one unit.
+    unit
+        the column that says to whom a row belongs; without it each row stands for itself, which
+        protects rows and not people.
+    keys_per_unit, elements_per_key
+        to how many keys one unit may contribute, and how much to each. It is enforced: of a unit
+        with more keys, so many are kept at random. With ``unit``, ``keys_per_unit`` must be given;
+        "auto" spends ``bound_share`` of epsilon to choose it privately.
+    count
+        a column of counts, when the data is counted already; the promise is then for one element.
+    where
+        a condition in SQL on single rows.
+    nulls
+        whether rows without a key are dropped, or counted under the key NULL.
+    scheme, tokens, coverage
+        as in `tamis.plan`.
+    sample_size
+        about how many keys a weighted sample should have, in place of a scheme: tau comes from a
+        noisy number of elements, which costs ``total_share`` of epsilon (then 0.02 if not given).
+    total_share, bound_share
+        shares of epsilon: for the noisy number of elements, so that what is not released can be
+        estimated (`Release.suppressed`), and for the choice of ``keys_per_unit``.
+    budget, ledger, purpose
+        the budget to be charged, in which ledger (a file or a PostgreSQL URL; see the page on the
+        ledger), and a few words for its history. It is charged before anything is drawn.
+    memory, threads, progress, engine
+        limits for the engine, such as ``"4GB"`` and 2; more data than memory goes to disk. A
+        progress bar is shown at a terminal. Or an engine of your own.
+
+    Guarantee: (epsilon, delta)-differential privacy when one unit is added or removed, with the
+    bounds that are stated in the result. Everything that can be refused is refused before a draw.
+
+    >>> import tamis, pyarrow as pa
+    >>> events = pa.table({"word": ["the"] * 500 + ["rare"]})
+    >>> tamis.release(events, key="word", epsilon=1.0, delta=1e-9).to_arrow()["word"].to_pylist()
+    ['the']
+    """
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    request = _request(keys, unit, keys_per_unit, elements_per_key, where, count, nulls)
+    order = Order(
+        request,
+        Guarantee(epsilon, delta, unit=unit or "element"),
+        _costs(epsilon, total_share, sample_size, bound_share if keys_per_unit == "auto" else 0.0),
+        scheme,
+        None if sample_size is None else check_whole(sample_size, "sample_size"),
+        tokens,
+        coverage,
+    )
+    order.check()
+    with Charge(budget, ledger, purpose, order.guarantee()) as charge, bar(progress) as report:
+        if engine is not None:
+            return carry_out(order, engine, data, table, charge)
+        from tamis.engines.duckdb import DuckDB
+
+        with DuckDB(memory, threads, report) as own:
+            return carry_out(order, own, data, table, charge)
+
+
+def _request(
+    keys: tuple[str, ...],
+    unit: str | None,
+    keys_per_unit: int | Literal["auto"] | None,
+    elements_per_key: int,
+    where: str | None,
+    count: str | None,
+    nulls: Nulls,
+) -> Request:
+    if not keys or not all(keys):
+        raise InvalidInput("key must name one column or more.")
+    check_names(keys)
+    if nulls not in ("drop", "keep"):
+        raise InvalidInput(f'nulls must be "drop" or "keep", not {nulls!r}.')
+    if unit is None:
+        if keys_per_unit not in (None, 1) or elements_per_key != 1:
+            raise InvalidInput(
+                "keys_per_unit and elements_per_key bound what a unit contributes: name the column "
+                "of units with unit=."
+            )
+        return Request(keys, None, 1, 1, where, count, nulls)
+    if count is not None:
+        raise InvalidInput("data that is counted already has no units: give unit or count.")
+    if keys_per_unit is None:
+        raise InvalidInput(
+            "keys_per_unit is missing: to how many keys may one unit contribute? Units with more "
+            'are cut at random; tamis.plan shows what a bound costs, and "auto" chooses one.'
+        )
+    most = CHOICES[-1] if keys_per_unit == "auto" else check_bound("keys_per_unit", keys_per_unit)
+    return Request(
+        keys, unit, most, check_bound("elements_per_key", elements_per_key), where, None, nulls
+    )
+
+
+def _costs(epsilon: float, total: float, sample_size: int | None, bound: float) -> Split:
+    share = _TOTAL_SHARE if sample_size is not None and total == 0 else total
+    return split(check_epsilon(epsilon), share, bound)

@@ -1,0 +1,199 @@
+"""A release: what may be shared, and the questions that it answers at no further cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tamis.engines.condition import check_condition
+from tamis.privacy.certificate import Certificate
+from tamis.privacy.errors import BadData, InvalidInput
+from tamis.privacy.guarantee import Guarantee
+from tamis.releases import file
+from tamis.releases.about import TOTAL, About
+from tamis.releases.answer import Answer
+from tamis.weighted.estimators import Estimator, MaximumLikelihood, moments
+from tamis.weighted.plan import Plan
+from tamis.weighted.sample import ADDED, PrivateSample, tabulate
+from tamis.weighted.show import as_html, as_text
+
+
+@dataclass(frozen=True)
+class Release:
+    """Keys that may be named, with token, estimate, low and high; and what is guaranteed.
+
+    Guarantee: ``guarantee``, for everything in it together. All methods compute from what is
+    released and cost nothing.
+    """
+
+    sample: PrivateSample
+    about: About
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self.about.guarantee
+
+    @property
+    def plan(self) -> Plan:
+        return self.about.plan
+
+    @property
+    def certificate(self) -> Certificate:
+        return self.about.certificate
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    # --- as a table ------------------------------------------------------------------------------
+
+    def to_arrow(self) -> pa.Table:
+        return self.sample.to_arrow()
+
+    def to_pandas(self) -> Any:
+        return self.sample.to_pandas()
+
+    def to_polars(self) -> Any:
+        return self.sample.to_polars()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.sample.__arrow_c_stream__(requested_schema)
+
+    def __str__(self) -> str:
+        return as_text(self.to_arrow(), ADDED, self._closing())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(self.to_arrow(), ADDED, self._closing())
+
+    def _closing(self) -> str:
+        """What is promised, in a line."""
+        g, bounds = self.guarantee, ""
+        if g.keys_per_unit > 1 or g.elements_per_key > 1:
+            bounds = f" with at most {g.keys_per_unit:,} keys"
+        if g.elements_per_key > 1:
+            bounds += f" and {g.elements_per_key:,} elements in each"
+        return (
+            f"{len(self):,} keys; released with epsilon {g.epsilon:g}, delta {g.delta:g} for one "
+            f"{g.unit}{bounds}"
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the release file: Parquet, with the guarantee and the certificate in its footer."""
+        file.write(self.to_arrow(), self.about, path)
+
+    def verify(self) -> str:
+        """Re-check the certificate and that every row follows from its token; say what was checked.
+
+        Raises `BadData` if the table does not fit, `verify.Refused` if the certificate does not.
+        """
+        said = self.certificate.verify()
+        self.about.check()
+        keys = self.to_arrow().select(list(self.about.key))
+        again = tabulate(self.plan, keys, self.to_arrow()["token"].to_numpy())
+        if not again.to_arrow().equals(self.to_arrow()):
+            raise BadData(
+                "the table was changed: estimates, intervals or order do not follow from tokens."
+            )
+        return said
+
+    # --- questions -------------------------------------------------------------------------------
+
+    def top(self, k: int) -> PrivateSample:
+        """The k most frequent keys, by token."""
+        return self.sample.top(k)
+
+    def rank(self, *key: object) -> float:
+        """The place of a key by token, from 1; keys with equal tokens share their mean place."""
+        return self.sample.rank(*key)
+
+    def above(self, *key: object) -> PrivateSample:
+        """The keys with a higher token than this one."""
+        return self.sample.above(*key)
+
+    def below(self, *key: object) -> PrivateSample:
+        """The keys with a lower token than this one."""
+        return self.sample.below(*key)
+
+    def quantile(self, p: float) -> float:
+        """The p-quantile of the estimates of the named keys."""
+        return self.sample.quantile(p)
+
+    def rows(self, where: str | None = None) -> PrivateSample:
+        """The rows whose key satisfies a condition in SQL, such as ``"query LIKE 'weather%'"``."""
+        return self.sample if where is None else self.sample._rows(self._places(where))
+
+    def sum(self, where: str | None = None) -> Answer:
+        """The frequencies of all keys that satisfy a condition, also of those that are not named.
+
+        Keys that are rarely named count more when they are. Keys too rare to be named at all are
+        not in it: the answer is a little low then.
+        """
+        return self._answer(where, self.plan.estimator)
+
+    def count(self, where: str | None = None) -> Answer:
+        """How many keys satisfy a condition, also of those that are not named (as in `sum`)."""
+        return self._answer(where, MaximumLikelihood(self.plan.mechanism.law, _occurs))
+
+    def suppressed(self) -> Answer:
+        """How many elements (after bounding) belong to keys that are not named.
+
+        Needs a release that spent a ``total_share`` on the noisy number of all elements. From it
+        the estimates of the named keys are taken off.
+        """
+        part = next(
+            (p for p in self.about.parts if p.value is not None and p.purpose == TOTAL), None
+        )
+        if part is None or part.value is None:
+            raise InvalidInput("the release has no total; make one with total_share=0.02, say.")
+        g, table = self.guarantee, self.to_arrow()
+        rate = part.epsilon / (g.keys_per_unit * g.elements_per_key)
+        noise = 2 * np.exp(-rate) / np.expm1(-rate) ** 2
+        widths = table["high"].to_numpy() - table["low"].to_numpy()
+        deviations = widths / (2 * Answer(0, 1, self.plan.coverage).high)
+        named = float(np.sum(table["estimate"].to_numpy()))
+        error = float(np.sqrt(noise + np.sum(deviations**2)))
+        return Answer(part.value - named, error, self.plan.coverage)
+
+    def _answer(self, where: str | None, estimator: Estimator) -> Answer:
+        """A sum over named keys; its variance is that at the frequencies that are estimated."""
+        rows = self.rows(where)
+        if not len(rows):
+            return Answer(0.0, 0.0, self.plan.coverage)
+        likely = np.maximum(1, np.rint(rows.to_arrow()["estimate"].to_numpy())).astype(np.int64)
+        distinct, many = np.unique(likely, return_counts=True)
+        variance = moments(self.plan.mechanism.law, estimator, distinct).variance
+        estimate = float(np.sum(estimator.values(rows.whole_tokens())))
+        return Answer(estimate, float(np.sqrt(variance @ many)), self.plan.coverage)
+
+    def _places(self, where: str) -> Any:
+        """Where the keys that satisfy a condition stand."""
+        check_condition(where)
+        keys = self.to_arrow().drop_columns([n for n in ADDED if n in self.to_arrow().column_names])
+        place = keys.append_column("tamis place", pa.array(np.arange(len(self))))
+        with duckdb.connect() as database:
+            database.register("data", place)
+            try:
+                found = database.execute(f'SELECT "tamis place" FROM data WHERE ({where}\n)')
+                return np.sort(found.fetchnumpy()["tamis place"]).astype(np.int64)
+            except duckdb.Error:
+                raise InvalidInput(
+                    f"where must be a condition on the key columns: {', '.join(self.about.key)}."
+                ) from None
+
+
+def _occurs(w: Any) -> Any:
+    return np.minimum(w, 1.0)
+
+
+def open_release(path: str | Path) -> Release:
+    """Open a release file. What it says about itself is checked to fit together."""
+    table, about = file.read(path)
+    if table.column_names != [*about.key, *ADDED]:
+        raise BadData(f"{str(path)!r} has other columns than a release: it was changed.")
+    return Release(PrivateSample(table, about.plan), about)
