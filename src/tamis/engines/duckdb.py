@@ -54,6 +54,7 @@ class DuckDB:
         self._progress, self._at_once = progress, at_once
         try:
             self._database = duckdb.connect(config=config)
+            self._database.execute("SET enable_progress_bar = false")  # it would go to stdout
         except duckdb.Error:
             self.close()
             raise InvalidInput(

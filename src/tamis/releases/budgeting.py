@@ -41,9 +41,9 @@ def split(epsilon: float, total_share: float, bound_share: float) -> Split:
         if not 0 <= share <= 0.5:
             raise InvalidInput(f"{name} must be a share of epsilon from 0 to 0.5, not {share!r}.")
         cost = _DOWN.multiply(whole, Decimal(repr(float(share))))
-        rest -= cost
+        rest = _DOWN.subtract(rest, cost)
         costs.append(float(cost))
-    return Split(float(_DOWN.plus(rest)) if any(costs) else epsilon, *costs)
+    return Split(float(rest) if any(costs) else epsilon, *costs)
 
 
 class Charge:

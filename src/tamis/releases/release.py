@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,29 +104,31 @@ class Release:
 
     # --- questions -------------------------------------------------------------------------------
 
-    def top(self, k: int) -> PrivateSample:
+    def top(self, k: int) -> Release:
         """The k most frequent keys, by token."""
-        return self.sample.top(k)
+        return replace(self, sample=self.sample.top(k))
 
     def rank(self, *key: object) -> float:
         """The place of a key by token, from 1; keys with equal tokens share their mean place."""
         return self.sample.rank(*key)
 
-    def above(self, *key: object) -> PrivateSample:
+    def above(self, *key: object) -> Release:
         """The keys with a higher token than this one."""
-        return self.sample.above(*key)
+        return replace(self, sample=self.sample.above(*key))
 
-    def below(self, *key: object) -> PrivateSample:
+    def below(self, *key: object) -> Release:
         """The keys with a lower token than this one."""
-        return self.sample.below(*key)
+        return replace(self, sample=self.sample.below(*key))
 
     def quantile(self, p: float) -> float:
         """The p-quantile of the estimates of the named keys."""
         return self.sample.quantile(p)
 
-    def rows(self, where: str | None = None) -> PrivateSample:
+    def rows(self, where: str | None = None) -> Release:
         """The rows whose key satisfies a condition in SQL, such as ``"query LIKE 'weather%'"``."""
-        return self.sample if where is None else self.sample._rows(self._places(where))
+        if where is None:
+            return self
+        return replace(self, sample=self.sample.rows(self._places(where)))
 
     def sum(self, where: str | None = None) -> Answer:
         """The frequencies of all keys that satisfy a condition, also of those that are not named.
@@ -168,7 +170,7 @@ class Release:
         likely = np.maximum(1, np.rint(rows.to_arrow()["estimate"].to_numpy())).astype(np.int64)
         distinct, many = np.unique(likely, return_counts=True)
         variance = moments(self.plan.mechanism.law, estimator, distinct).variance
-        estimate = float(np.sum(estimator.values(rows.whole_tokens())))
+        estimate = float(np.sum(estimator.values(rows.sample.whole_tokens())))
         return Answer(estimate, float(np.sqrt(variance @ many)), self.plan.coverage)
 
     def _places(self, where: str) -> Any:

@@ -71,7 +71,7 @@ class PrivateSample:
 
     def top(self, k: int) -> PrivateSample:
         """The k most frequent keys, by token."""
-        return self._rows(order.top(self._tokens(), k))
+        return self.rows(order.top(self._tokens(), k))
 
     def rank(self, *key: object) -> float:
         """The place of a key by token, from 1; keys with equal tokens share their mean place."""
@@ -79,11 +79,11 @@ class PrivateSample:
 
     def above(self, *key: object) -> PrivateSample:
         """The keys with a higher token than this one."""
-        return self._rows(order.above(self._tokens(), self._find(key)))
+        return self.rows(order.above(self._tokens(), self._find(key)))
 
     def below(self, *key: object) -> PrivateSample:
         """The keys with a lower token than this one."""
-        return self._rows(order.below(self._tokens(), self._find(key)))
+        return self.rows(order.below(self._tokens(), self._find(key)))
 
     def quantile(self, p: float) -> float:
         """The p-quantile of the estimates of the named keys."""
@@ -108,7 +108,8 @@ class PrivateSample:
         tokens: npt.NDArray[np.int64] = self.table["token"].to_numpy()
         return tokens
 
-    def _rows(self, where: npt.NDArray[np.int64]) -> PrivateSample:
+    def rows(self, where: npt.NDArray[np.int64]) -> PrivateSample:
+        """The rows at these places."""
         return replace(self, table=self.table.take(pa.array(where)))
 
     def _find(self, key: tuple[object, ...]) -> int:

@@ -13,6 +13,7 @@ import pytest
 from tamis.privacy.ledger import Ledger, open_ledger
 from tests.privacy.ledger import server
 
+
 @dataclass(frozen=True)
 class Place:
     """Where a fresh ledger is, and how to change its tables behind its back."""

@@ -44,14 +44,15 @@ def running(folder_of_programs: Path) -> Iterator[Path]:
     folder, someone = Path(tempfile.mkdtemp(prefix="tamis-pg-")), _someone_else()
     if someone:
         os.chown(folder, someone["user"], someone["group"])
-    data, common = folder / "data", {"cwd": folder, "stderr": subprocess.STDOUT, **someone}
-    initdb = [folder_of_programs / "initdb", "-D", data, "-U", "tamis", "-A", "trust", "-E", "UTF8"]
-    made = subprocess.run(initdb, stdout=subprocess.PIPE, check=False, **common)
-    assert made.returncode == 0, made.stdout.decode()
-    settings = ["listen_addresses=", "max_connections=60", "shared_buffers=16MB"]
-    start = [folder_of_programs / "postgres", "-D", data, "-k", folder]
-    start += [word for setting in settings for word in ("-c", setting)]
-    with subprocess.Popen(start, stdout=subprocess.DEVNULL, **common) as server:
+    data, common = str(folder / "data"), {"cwd": folder, **someone}
+    initdb = [str(folder_of_programs / "initdb"), "-D", data, "-U", "tamis", "-A", "trust"]
+    made = subprocess.run([*initdb, "-E", "UTF8"], capture_output=True, check=False, **common)
+    assert made.returncode == 0, made.stderr
+    start = [str(folder_of_programs / "postgres"), "-D", data, "-k", str(folder)]
+    for setting in ("listen_addresses=", "max_connections=60", "shared_buffers=16MB"):
+        start += ["-c", setting]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(start, stdout=quiet, stderr=quiet, **common) as server:
         try:
             _wait(folder, server)
             yield folder
@@ -70,7 +71,7 @@ def execute(address: str, sql: str) -> None:
         link.execute(sql.encode())
 
 
-def _wait(folder: Path, server: subprocess.Popen[bytes]) -> None:
+def _wait(folder: Path, server: subprocess.Popen[Any]) -> None:
     until = time.monotonic() + 30
     while True:
         try:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tamis.privacy.errors import LedgerDamaged, LedgerUnavailable
 from tamis.privacy.guarantee import Guarantee
-from tamis.privacy.ledger import Ledger
+from tamis.privacy.ledger import Entry, Ledger
 from tamis.privacy.ledger.budget import DELTA_UNIT, EPSILON_UNIT, units
 from tamis.privacy.ledger.chain import entry_digest
 from tamis.privacy.ledger.head import Head
@@ -31,7 +32,7 @@ def noticed(place: Place, match: str, name: str = "words") -> None:
     """By looking, by checking and by charging, which changes nothing."""
     with place.open() as ledger:
         for use in (
-            lambda: ledger.check(),
+            ledger.check,
             lambda: ledger.check(name),
             lambda: ledger.show(name),
             lambda: ledger.charge(name, SMALL, "after the damage"),
@@ -93,9 +94,7 @@ def test_removed_budgets_are_noticed(place: Place) -> None:
 def test_a_history_that_was_written_anew_is_noticed(place: Place) -> None:
     with_charges(place, 1)
     with place.open() as ledger:
-        forged = ledger.history("words")[0].__class__(
-            **{**ledger.history("words")[0].__dict__, "epsilon": 0.01}
-        )
+        forged = replace(ledger.history("words")[0], epsilon=0.01)
     cost = f"epsilon = '0.01', epsilon_units = {units(0.01, EPSILON_UNIT)}"
     place.meddle(f"UPDATE entries SET {cost}, digest = '{entry_digest(forged)}'")
     noticed(place, "history up to entry 1 was written anew")
@@ -125,10 +124,16 @@ def test_a_crash_before_the_commit_leaves_nothing(
 ) -> None:
     with_charges(place, 1)
     with place.open() as ledger:
-        with monkeypatch.context() as patch, pytest.raises(Crash):
-            add = ledger._store.add_entry
-            patch.setattr(ledger._store, "add_entry", lambda entry: (add(entry), crash()))
-            ledger.charge("words", SMALL, "interrupted")
+        add = ledger._store.add_entry
+
+        def add_and_crash(entry: Entry) -> None:
+            add(entry)
+            raise Crash
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger._store, "add_entry", add_and_crash)
+            with pytest.raises(Crash):
+                ledger.charge("words", SMALL, "interrupted")
         assert len(ledger.history("words")) == 1
         assert ledger.charge("words", SMALL, "again").number == 2
 
@@ -137,9 +142,10 @@ def test_a_crash_after_the_commit_leaves_the_charge_and_moves_the_head_on_later(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_charges(place, 1)
-    with place.open() as ledger, monkeypatch.context() as patch, pytest.raises(Crash):
+    with place.open() as ledger, monkeypatch.context() as patch:
         patch.setattr(ledger._store, "write_head", crash)
-        ledger.charge("words", SMALL, "interrupted")
+        with pytest.raises(Crash):
+            ledger.charge("words", SMALL, "interrupted")
     with place.open() as ledger:
         ledger.check()
         assert [e.purpose for e in ledger.history("words")] == ["release 0", "interrupted"]

@@ -67,9 +67,9 @@ def test_what_is_accepted_is_private_as_the_budget_says(asked: list[Cost], budge
             repr(budget.delta)
         )
         slack = mp.mpf("1e-45")
-        assert fits_plainly or exact_delta(costs, budget.epsilon) <= mp.mpf(
-            repr(budget.delta)
-        ) + slack
+        assert (
+            fits_plainly or exact_delta(costs, budget.epsilon) <= mp.mpf(repr(budget.delta)) + slack
+        )
 
 
 @settings(max_examples=60, deadline=None)

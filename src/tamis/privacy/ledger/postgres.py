@@ -74,7 +74,9 @@ class PostgresStore(Store):
             self.id = self.identify()
 
     def _has_tables(self) -> bool:
-        return self.run("SELECT to_regclass('tamis.entries') IS NOT NULL")[0][0] is True
+        """By a query of the catalogue: what names stand for may be remembered from before."""
+        sql = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = ? AND tablename = ?"
+        return bool(self.run(sql, ("tamis", "entries")))
 
     def _be_durable(self) -> None:
         """For this transaction: wait for the disk at its end, and not for ever on the way."""

@@ -77,8 +77,9 @@ class SqliteStore(Store):
             raise unavailable(self.path, error) from error
 
     def _prepare(self) -> None:
-        with self._errors():
+        with self.reading():
             self._check_owner()
+        with self._errors():
             self._log_ahead()
             for setting in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
                 self.run(f"PRAGMA {setting}")

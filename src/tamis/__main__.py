@@ -1,0 +1,10 @@
+"""`python -m tamis` is the command `tamis`."""
+
+from __future__ import annotations
+
+import sys
+
+from tamis.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

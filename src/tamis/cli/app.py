@@ -1,0 +1,56 @@
+"""The commands, by name. What a command needs of the library is imported when it runs."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from cyclopts import App, Parameter
+
+from tamis.cli import budget, demo, plan, query, release, report, sanitize, verify
+
+_ABOUT = """Sift keyed data: which keys may be named, and how often they occur.
+
+Data goes to standard output and messages go to standard error. A file called - is standard input
+or output. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused by a budget, 4 bad data,
+5 an engine or a package is missing."""
+
+_EXAMPLES = """Examples:
+  tamis plan --epsilon 1 --delta 1e-8 --keys-per-unit 4
+  tamis release events.parquet --key query --unit user_id --keys-per-unit 4 \\
+      --epsilon 1 --delta 1e-8 -o release.parquet
+  tamis query release.parquet top 10
+  tamis COMMAND --help"""
+
+_SHOWN = Parameter(negative=(), show_default=lambda value: value or None)
+
+app = App(
+    name="tamis",
+    help=_ABOUT,
+    help_epilogue=_EXAMPLES,
+    help_format="plaintext",
+    version=lambda: version("tamis"),
+    default_parameter=_SHOWN,
+    exit_on_error=False,
+    print_error=False,
+    suppress_keyboard_interrupt=False,
+    result_action="return_none",
+)
+app.command(plan.plan, help_epilogue=plan.EXAMPLES, sort_key=1)
+app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=2)
+app.command(sanitize.sanitize, help_epilogue=sanitize.EXAMPLES, sort_key=3)
+app.command(query.query, help_epilogue=query.EXAMPLES, sort_key=4)
+app.command(report.report, help_epilogue=report.EXAMPLES, sort_key=5)
+app.command(verify.verify, help_epilogue=verify.EXAMPLES, sort_key=6)
+app.command(demo.demo, help_epilogue=demo.EXAMPLES, sort_key=8)
+
+_budgets = App(
+    name="budget",
+    help="Keep budgets: what may be revealed about one unit by all releases together.",
+    help_epilogue=budget.EXAMPLES,
+    sort_key=7,
+)
+_budgets.command(budget.create, help_epilogue=budget.CREATE_EXAMPLES, sort_key=1)
+_budgets.command(budget.list_all, name="list", help_epilogue=budget.LIST_EXAMPLES, sort_key=2)
+_budgets.command(budget.show, help_epilogue=budget.SHOW_EXAMPLES, sort_key=3)
+_budgets.command(budget.history, help_epilogue=budget.HISTORY_EXAMPLES, sort_key=4)
+app.command(_budgets)

@@ -1,0 +1,103 @@
+"""Text that is safe in a page, and numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from tamis.weighted.show import printable, shorten
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def safe(value: object) -> str:
+    """Anything as text with nothing in it for a browser to interpret."""
+    return escape(printable(str(value)))
+
+
+def cell(value: object) -> str:
+    """A key, or a part of one, as it stands in a table: short, and set apart from its neighbours.
+
+    ``bdi`` keeps text that runs from right to left inside its cell.
+    """
+    if value is None:
+        return "<em>NULL</em>"
+    return f"<bdi>{escape(shorten(printable(str(value)[:101])))}</bdi>"
+
+
+def small(value: float) -> str:
+    """A small number, in powers of ten where that is shorter.
+
+    >>> small(1e-8), small(0.25), small(2.5e-7), small(0.0)
+    ('10⁻⁸', '0.25', '2.5×10⁻⁷', '0')
+    """
+    plain = f"{value:.6g}"
+    if "e" not in plain:
+        return plain
+    digits, power = plain.split("e")
+    raised = "10" + str(int(power)).translate(_RAISED)
+    return raised if digits == "1" else f"{digits}×{raised}"
+
+
+def one_in(probability: float) -> str:
+    """A small probability as odds that can be pictured.
+
+    >>> one_in(1e-8), one_in(0.03), one_in(3e-15)
+    ('1 in 100 million', '1 in 33', '1 in 330 trillion')
+    """
+    ways = 1 / probability
+    for size, name in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")):
+        if ways >= size:
+            return f"1 in {_two_digits(ways / size):,.10g}{name}"
+    return f"1 in {_two_digits(ways):,.10g}"
+
+
+def frequency(value: float) -> str:
+    """A frequency on an axis.
+
+    >>> frequency(20_000), frequency(5_000_000)
+    ('20,000', '5×10⁶')
+    """
+    return small(value) if value >= 1e6 else f"{value:,.6g}"
+
+
+def percent(share: float) -> str:
+    """A probability in per cent; what is neither never nor always does not look so.
+
+    >>> percent(0.123), percent(0.99999), percent(3e-6), percent(1.0)
+    ('12.3 %', '>99.9 %', '<0.1 %', '100 %')
+    """
+    if 0 < share < 0.001:
+        return "<0.1 %"
+    if 0.999 < share < 1:
+        return ">99.9 %"
+    return f"{100 * share:.3g} %"
+
+
+def counted(many: int, what: str) -> str:
+    """How many of something.
+
+    >>> counted(1, "key"), counted(1200, "key")
+    ('1 key', '1,200 keys')
+    """
+    return f"{many:,} {what}" + ("" if many == 1 else "s")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str, kind: str = "") -> str:
+    """A table of ready HTML; the first cell of a row names it."""
+    top = "".join(f'<th scope="col">{name}</th>' for name in head)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>' + "".join(f"<td>{c}</td>" for c in rest) + "</tr>\n"
+        for first, *rest in rows
+    )
+    return (
+        f'<div class="scroll" role="region" aria-label="{caption}" tabindex="0">'
+        f'<table class="{kind}"><caption>{caption}</caption>\n<thead><tr>{top}</tr></thead>\n'
+        f"<tbody>\n{body}</tbody></table></div>"
+    )
+
+
+def _two_digits(value: float) -> float:
+    scale = 10 ** (math.floor(math.log10(value)) - 1)
+    return math.floor(value / scale + 1e-9) * scale if scale > 1 else math.floor(value + 1e-9)

@@ -1,0 +1,206 @@
+"""What a release is made of: shares of epsilon, private choices, and when it is charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tamis
+from tamis.engines.duckdb import DuckDB
+from tamis.engines.protocol import Counted, Ints, Request
+from tamis.privacy import randomness
+from tamis.privacy.errors import BudgetRefused
+from tamis.privacy.ledger import Ledger, open_ledger
+from tamis.releases import bound
+from tamis.releases.budgeting import split
+from tests.sources import Counted as CountedWords
+from tests.sources import Forbidden
+
+EVENTS = pa.table({"q": [f"q{n % 30}" for n in range(9000)], "u": [n // 9 for n in range(9000)]})
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    path = tmp_path / "ledger.sqlite"
+    with open_ledger(path) as made:
+        made.create("visits", 1.0, 1e-6, "u")
+        made.create("rows", 1.0, 1e-6, "element")
+    return path
+
+
+def released(**options: Any) -> tamis.Release:
+    settings: dict[str, Any] = {"key": "q", "epsilon": 0.8, "delta": 1e-7}
+    return tamis.release(EVENTS, **settings | options)
+
+
+def entries(ledger: Path, budget: str) -> int:
+    with open_ledger(ledger) as opened:
+        return len(opened.history(budget))
+
+
+# --- shares -------------------------------------------------------------------------------------
+
+
+@given(st.floats(0.001, 100), st.floats(0, 0.5), st.floats(0, 0.5))
+def test_the_parts_never_add_up_to_more_than_epsilon_as_printed(
+    epsilon: float, total: float, bound: float
+) -> None:
+    costs = split(epsilon, total, bound)
+    spent = sum(Fraction(repr(x)) for x in (costs.keys, costs.total, costs.bound))
+    whole = Fraction(repr(epsilon))
+    assert whole * (1 - Fraction(1, 10**12)) <= spent <= whole
+
+
+@pytest.mark.parametrize("share", [-0.1, 0.6, float("nan")])
+def test_shares_are_at_most_a_half(share: float) -> None:
+    with pytest.raises(tamis.InvalidInput, match="total_share"):
+        released(total_share=share)
+
+
+def test_without_other_parts_the_keys_get_all_of_epsilon() -> None:
+    assert released().plan.guarantee.epsilon == 0.8
+
+
+def test_the_total_is_released_with_noise_and_tells_what_is_suppressed() -> None:
+    made = released(total_share=0.1)
+    assert [p.epsilon for p in made.about.parts] == [0.72, 0.08]
+    total = made.about.parts[1].value
+    assert total is not None
+    assert abs(total - 9000) < 25 / 0.08
+    rest = made.suppressed()
+    assert rest.estimate == pytest.approx(total - sum(made.to_arrow()["estimate"].to_pylist()))
+    assert made.verify()
+    with pytest.raises(tamis.InvalidInput, match="total_share"):
+        released().suppressed()
+
+
+def test_a_sample_size_costs_a_small_share_and_sets_tau() -> None:
+    made = released(sample_size=9)
+    assert made.about.parts[1].epsilon == 0.016
+    assert isinstance(made.plan.scheme, tamis.Ppswor)
+    assert made.plan.scheme.tau == pytest.approx(9 / 9000, rel=0.2)
+    with pytest.raises(tamis.InvalidInput, match="not both"):
+        released(sample_size=9, scheme=tamis.Pps(0.1))
+
+
+# --- a bound that is chosen ---------------------------------------------------------------------
+
+
+def test_the_spread_counts_every_unit_once_by_its_number_of_keys() -> None:
+    sizes = [1, 1, 2, 3, 4, 5, 8, 9, 128, 129, 400]
+    rows = [(u, k) for u, size in enumerate(sizes) for k in range(size)] * 2
+    data = pa.table({"q": [k for _, k in rows], "u": [u for u, _ in rows]})
+    with DuckDB() as engine:
+        assert engine.spread(data, Request(("q",), "u", 1)).tolist() == [2, 1, 2, 2, 1, 0, 0, 1, 2]
+
+
+@pytest.mark.parametrize(("size", "near"), [(1, (1,)), (10, (8, 16)), (100, (32, 64, 128))])
+def test_the_chosen_bound_suits_units_that_are_alike(size: int, near: tuple[int, ...]) -> None:
+    spread = np.zeros(9, dtype=np.int64)
+    spread[int(np.ceil(np.log2(size)))] = 100_000
+    half = bound.halves(0.95, 1e-8, 1, sampled=False)
+    assert half == sorted(half)
+    assert bound.choose(spread, half, 0.05) in near
+
+
+def test_a_chosen_bound_is_in_the_guarantee_and_its_cost_among_the_parts() -> None:
+    made = released(unit="u", keys_per_unit="auto")
+    assert made.guarantee.keys_per_unit == made.about.parts[1].value
+    assert made.about.parts[1].epsilon == 0.04
+    assert made.guarantee.keys_per_unit in bound.CHOICES
+    assert made.verify()
+
+
+# --- charging -----------------------------------------------------------------------------------
+
+
+class Watching:
+    """The real engine; tells when frequencies are asked for, and fails on demand."""
+
+    def __init__(self, seen: Callable[[], None], fail: bool = False) -> None:
+        self.own, self.seen, self.fail = DuckDB(), seen, fail
+
+    def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
+        self.counted = self.own.count(data, request, table)
+        return self
+
+    def spread(self, data: Any, request: Request, table: str | None = None) -> Ints:
+        return self.own.spread(data, request, table)
+
+    def frequencies(self) -> Ints:
+        self.seen()
+        if self.fail:
+            raise KeyboardInterrupt
+        return self.counted.frequencies()
+
+    def keys(self, where: Ints) -> pa.Table:
+        return self.counted.keys(where)
+
+    def close(self) -> None:
+        self.own.close()
+
+
+@pytest.mark.parametrize("fail", [False, True])
+def test_a_budget_is_charged_before_the_first_draw_and_stays_charged(
+    ledger: Path, fail: bool
+) -> None:
+    source, told = CountedWords(), list[tuple[int, int]]()
+    engine = Watching(lambda: told.append((entries(ledger, "visits"), source.drawn)), fail)
+    options = {"unit": "u", "keys_per_unit": 4, "budget": "visits", "ledger": ledger}
+    with randomness.using(source):
+        if fail:
+            with pytest.raises(KeyboardInterrupt):
+                released(engine=engine, **options)
+        else:
+            released(engine=engine, **options)
+    engine.close()
+    assert told == [(1, 0)]
+    assert entries(ledger, "visits") == 1
+    assert fail or source.drawn > 0
+
+
+def test_what_the_budget_cannot_pay_is_refused_before_data_is_read(ledger: Path) -> None:
+    released(budget="rows", ledger=ledger)
+    with randomness.using(Forbidden()), pytest.raises(BudgetRefused, match="is left"):
+        tamis.release(
+            "absent.parquet", key="q", epsilon=0.8, delta=1e-7, budget="rows", ledger=ledger
+        )
+    assert entries(ledger, "rows") == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"key": "absent"}, {"where": "("}, {"count": "q"}, {"nulls": "x"}], ids=repr
+)
+def test_what_is_refused_costs_nothing(ledger: Path, wrong: dict[str, Any]) -> None:
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput):
+        released(budget="rows", ledger=ledger, **wrong)
+    assert entries(ledger, "rows") == 0
+
+
+def test_the_release_names_its_entry_in_the_ledger(ledger: Path, tmp_path: Path) -> None:
+    made = released(budget="rows", ledger=ledger, purpose="weekly queries")
+    made.save(tmp_path / "r.parquet")
+    said = tamis.open(tmp_path / "r.parquet").about.entry
+    with open_ledger(ledger) as opened:
+        assert isinstance(opened, Ledger)
+        entry = opened.history("rows")[0]
+    assert said == entry.describe()
+    assert entry.purpose == "weekly queries"
+
+
+def test_a_budget_for_other_units_is_refused(ledger: Path) -> None:
+    with pytest.raises(tamis.InvalidInput, match="protect"):
+        released(budget="visits", ledger=ledger)
+
+
+def test_a_ledger_without_a_budget_is_refused(ledger: Path) -> None:
+    with pytest.raises(tamis.InvalidInput, match="budget="):
+        released(ledger=ledger)
