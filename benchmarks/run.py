@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 
-from benchmarks import release, weighted
+from benchmarks import real, release, weighted
 
 
 def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}\n")
-    for part in (weighted.sanitising, weighted.readiness, release.release):
+    for part in (weighted.sanitising, weighted.readiness, release.release, real.real):
         print(part(), "\n", flush=True)
 
 

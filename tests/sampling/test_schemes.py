@@ -182,6 +182,23 @@ def test_floats_are_read_as_printed_and_fractions_and_text_exactly() -> None:
     assert Custom(array) == Custom([0.1, 0.7])
 
 
+@pytest.mark.parametrize("q", ["1e999999999", "one", 10**400, float("nan"), True, None, -0.1, 1.1])
+def test_what_is_no_probability_is_refused_in_one_line(q: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"q\(1\) must be a probability") as refused:
+        Custom([q])
+    assert len(str(refused.value)) < 120
+
+
+def test_a_number_too_long_to_be_printed_is_refused_all_the_same() -> None:
+    with pytest.raises(InvalidInput, match="thousands of digits"):
+        Custom([10**5000])
+
+
+def test_a_long_q_is_printed_in_one_line() -> None:
+    assert len(repr(Custom([i / 1000 for i in range(1000)]))) < 100
+    assert repr(Custom({1: 0.5})) == "Custom({1: 0.5})"
+
+
 def test_frequencies_below_the_first_step_are_never_kept() -> None:
     scheme = Custom({4: 0.5})
     assert scheme.probability([1, 3, 4, 5]).tolist() == [0, 0, 0.5, 0.5]

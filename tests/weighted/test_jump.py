@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tamis.privacy import randomness
 from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.verify import Survival, U
 from tamis.sampling.schemes import Custom, Pps, Ppswor, Scheme
 from tamis.weighted.jump import Jump, calm_ranges
 from tamis.weighted.mechanism import Mechanism
+from tamis.weighted.tokens import draw
+from tests.sources import Listed
 
 STEPS = Custom({1: 0.01, 300: 0.3, 301: 0.35, 2_000: 0.8, 9_000: 1})
 SCHEMES: list[Scheme] = [
@@ -25,7 +28,7 @@ SCHEMES: list[Scheme] = [
     Custom({1: 0.5}),
     STEPS,
 ]
-BUDGETS = [(0.05, 1e-6), (0.5, 1e-3), (1.0, 1e-12), (5.0, 1e-6)]
+BUDGETS = [(0.02, 1e-6), (0.05, 1e-6), (0.5, 1e-3), (1.0, 1e-12), (5.0, 1e-6)]
 EVERY_CASE = [pytest.param(s, *b, id=f"{s!r}-{b}") for s in SCHEMES for b in BUDGETS]
 
 
@@ -93,6 +96,35 @@ def _bound(law: Survival, i: int, word: int, token: int) -> int:
     return high
 
 
+RARE: list[tuple[Scheme, float, float, int]] = [
+    (Ppswor(1e-15), 1.0, 1e-12, 100_000),
+    (Ppswor(1e-15), 1.0, 1e-12, 10**6),
+    (Pps(1e-13), 0.5, 1e-14, 10**5),
+    (Custom({1: 1e-12}), 0.1, 1e-15, 2_000),
+    (Custom({1: 1e-14}), 0.1, 1e-17, 2_000),
+    (Custom({1: 1e-8}), 0.01, 1e-9, 5_000),
+]
+
+
+@pytest.mark.parametrize(("scheme", "epsilon", "delta", "frequency"), RARE, ids=repr)
+def test_where_q_is_tiny_the_first_half_of_a_word_does_not_decide_alone(
+    scheme: Scheme, epsilon: float, delta: float, frequency: int
+) -> None:
+    """All words on either side of all bounds of the row, as the draw really decides them."""
+    mechanism = Mechanism(Guarantee(epsilon, delta), scheme)
+    law, words = mechanism.integers, list[int]()
+    generator = np.random.default_rng(7)
+    for share in generator.random(12).tolist():
+        word = int(law.reporting(frequency) * share)
+        bound = _bound(law, frequency, word, law.walk(frequency, word)[0])
+        words += [bound + n for n in (-(2**63), -(2**40), -1, 0, 1, 2**40, 2**63)]
+    words = [w for w in words if 0 <= w < law.reporting(frequency)]
+    for word in words:
+        with randomness.using(Listed([word >> 64, word & (2**64 - 1)])):
+            token = draw(mechanism, np.array([frequency]))[0]
+        assert token == law.walk(frequency, word)[0]
+
+
 @pytest.mark.parametrize(("scheme", "epsilon", "delta"), EVERY_CASE)
 def test_the_conditions_hold_wherever_q_is_called_calm(
     scheme: Scheme, epsilon: float, delta: float
@@ -110,7 +142,7 @@ def test_the_conditions_hold_wherever_q_is_called_calm(
 
 
 @pytest.mark.parametrize("scheme", [Ppswor(1e-4), Pps(1e-5), Custom({1: 0.5})], ids=repr)
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0])
 def test_hardly_any_key_of_a_calm_frequency_must_be_walked(scheme: Scheme, epsilon: float) -> None:
     generator, law = np.random.default_rng(6), law_of(scheme, epsilon, 1e-6)
     frequencies = generator.integers(10**4, 9 * 10**4, 50_000)

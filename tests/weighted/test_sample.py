@@ -166,13 +166,22 @@ def test_a_selection_is_printed_as_a_part_of_the_release(part: int, many: str) -
 
 def test_keys_cannot_draw_on_the_screen_or_in_a_notebook() -> None:
     data = {"word": ["<b>\x1b[2J\nfake  9  9  9  9", "日本"], "n": [2000, 1000]}
-    private = sanitized(data, unit="\x1b[0m person")
+    private = sanitized(data)
     lines = str(private).split("\n")
     assert len(lines) == 4
     assert lines[1].startswith(r"<b>\x1b[2J\nfake  9  9  9  9  ")
     assert lines[2].startswith("日本  ")
     assert str(private).replace("\n", "").isprintable()
     assert r"<td>&lt;b&gt;\x1b[2J\nfake  9  9  9  9</td>" in private._repr_html_()
+    with pytest.raises(tamis.InvalidInput, match="unit must say"):
+        sanitized(data, unit="\x1b[0m person")
+
+
+def test_weights_that_do_not_fit_the_rows_are_refused() -> None:
+    private = sanitized()
+    assert private.sum([1.0] * len(private)) == pytest.approx(private.sum())
+    with pytest.raises(tamis.InvalidInput, match="weights"):
+        private.sum([2.0])
 
 
 # --- what leaves no trace ------------------------------------------------------------------------

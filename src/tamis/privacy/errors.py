@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+
 
 class InvalidInput(ValueError):
     """An argument or a data value was refused before anything was drawn or spent."""
@@ -21,3 +23,11 @@ class LedgerDamaged(Exception):
 
 class LedgerUnavailable(Exception):
     """The ledger cannot be reached, read or written now."""
+
+
+def shown(value: object) -> str:
+    """A value as it stands in an error: never longer than a line."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # a whole number with thousands of digits
+        return "a number of thousands of digits"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, shown
 
 NEIGHBOURS = "add or remove one unit"
 
@@ -37,6 +37,7 @@ class Guarantee:
         object.__setattr__(self, "delta", check_delta(self.delta))
         for name in ("keys_per_unit", "elements_per_key"):
             object.__setattr__(self, name, check_bound(name, getattr(self, name)))
+        check_unit(self.unit)
 
     def describe(self) -> dict[str, str | int]:
         """The guarantee as it stands in a certificate."""
@@ -54,7 +55,8 @@ def check_epsilon(value: object, name: str = "epsilon") -> float:
     number = _number(value)
     if not 0 < number <= 1000:
         raise InvalidInput(
-            f"{name} must be a number above 0 and at most 1000, not {value!r}; 0.1 to 2 are usual."
+            f"{name} must be a number above 0 and at most 1000, not {shown(value)}; "
+            "0.1 to 2 are usual."
         )
     return number
 
@@ -63,7 +65,7 @@ def check_delta(value: object, name: str = "delta") -> float:
     number = _number(value)
     if not 0 < number < 1:
         raise InvalidInput(
-            f"{name} must lie strictly between 0 and 1, not {value!r}; "
+            f"{name} must lie strictly between 0 and 1, not {shown(value)}; "
             "take much less than one over the number of units, such as 1e-8."
         )
     return number
@@ -71,8 +73,15 @@ def check_delta(value: object, name: str = "delta") -> float:
 
 def check_bound(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInput(f"{name} must be a whole number of at least 1, not {value!r}.")
+        raise InvalidInput(f"{name} must be a whole number of at least 1, not {shown(value)}.")
     return int(value)
+
+
+def check_unit(unit: object) -> None:
+    if not isinstance(unit, str) or not unit.strip() or not unit.isprintable() or len(unit) > 200:
+        raise InvalidInput(
+            f"unit must say in a few printable words what is protected, not {shown(unit)}."
+        )
 
 
 def _number(value: object) -> float:

@@ -64,7 +64,8 @@ def _columns(data: Any) -> pa.Table | Mapping[str, Any]:
             return pa.table(data)
         except _UNREADABLE:
             raise InvalidInput(
-                "data could not be read as a table: every column must have one type."
+                "data could not be read as a table: every column must have a name of its own and "
+                "values of one type; look at key and frequency first."
             ) from None
     raise InvalidInput(_not_a_table(data))
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, shown
 
 Ints = npt.NDArray[np.int64]
 
@@ -53,7 +53,9 @@ def check_whole(value: object, name: str, least: int = 1) -> int:
         whole = int(value)
         if least <= whole <= LARGEST:
             return whole
-    raise InvalidInput(f"{name} must be a whole number from {least} to 2^63 - 1, not {value!r}.")
+    raise InvalidInput(
+        f"{name} must be a whole number from {least} to 2^63 - 1, not {shown(value)}."
+    )
 
 
 def check_positive(value: object, name: str) -> float:
@@ -63,7 +65,7 @@ def check_positive(value: object, name: str) -> float:
             number = float(value)
             if 0 < number < math.inf:
                 return number
-    raise InvalidInput(f"{name} must be a positive number, not {value!r}.")
+    raise InvalidInput(f"{name} must be a positive number, not {shown(value)}.")
 
 
 def _from_arrow(values: Any, name: str) -> npt.NDArray[Any] | None:

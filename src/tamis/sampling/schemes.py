@@ -7,6 +7,7 @@ plans and estimates. `rule` names the integers that decide: `privacy.verify.Sche
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, shown
 from tamis.privacy.verify import STEPS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+_SHORT = re.compile(r"[0-9]{1,99}(\.[0-9]{1,99}|/[1-9][0-9]{0,98})?")
+_NUMBERS = (int, float, Fraction, np.integer, np.floating)
 
 
 class Scheme(ABC):
@@ -92,7 +96,7 @@ class Ppswor(_Threshold):
         return -np.expm1(-self.size(frequency))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Custom(Scheme):
     """Any non-decreasing q, given as steps or as a list.
 
@@ -121,6 +125,11 @@ class Custom(Scheme):
 
     def rule(self) -> dict[str, Any]:
         return {"name": "custom", "steps": [[i, str(q)] for i, q in self.steps]}
+
+    def __repr__(self) -> str:
+        shown = {i: float(q) for i, q in self.steps[:4]}
+        more = f", {len(self.steps):,} steps in all" if len(self.steps) > 4 else ""
+        return f"Custom({shown}{more})"
 
     def __hash__(self) -> int:
         return hash(self.steps)
@@ -163,22 +172,21 @@ def _pairs(q: Any, upto: Any) -> Iterable[tuple[Any, Any]]:
         return ((i, q(i)) for i in range(1, upto + 1))
     if isinstance(q, Iterable) and not isinstance(q, str):
         return enumerate(q, start=1)
-    raise InvalidInput(f"Custom: q must be a mapping, a list or a function, not {q!r}.")
+    raise InvalidInput(f"Custom: q must be a mapping, a list or a function, not {shown(q)}.")
 
 
 def _frequency(i: Any) -> int:
     if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not 1 <= i < 2**63:
-        raise InvalidInput(f"Custom: frequencies are whole numbers from 1 on, not {i!r}.")
+        raise InvalidInput(f"Custom: frequencies are whole numbers from 1 on, not {shown(i)}.")
     return int(i)
 
 
 def _fraction(i: Any, p: Any) -> Fraction:
-    try:
-        exact = p if isinstance(p, Fraction) else Fraction(str(p))
-    except (ValueError, ZeroDivisionError):
-        exact = Fraction(-1)
+    if isinstance(p, str) and _SHORT.fullmatch(p):
+        p = Fraction(p)
+    if isinstance(p, bool) or not isinstance(p, _NUMBERS) or not 0 <= p <= 1:
+        raise InvalidInput(f"Custom: q({i}) must be a probability in [0, 1], not {shown(p)}.")
+    exact = p if isinstance(p, Fraction) else Fraction(str(p))
     if len(str(exact)) > 400:
         raise InvalidInput(f"Custom: q({i}) has too many digits; 100 are enough.")
-    if not 0 <= exact <= 1:
-        raise InvalidInput(f"Custom: q({i}) must be a probability in [0, 1], not {p!r}.")
     return exact

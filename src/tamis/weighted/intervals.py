@@ -39,8 +39,8 @@ def intervals(law: Law, tokens: npt.ArrayLike, coverage: float = 0.95) -> tuple[
     return j + ends[:, 0], j + ends[:, 1]
 
 
-def check_coverage(coverage: float) -> float:
-    if not 0 < coverage < 1:
+def check_coverage(coverage: object) -> float:
+    if not isinstance(coverage, (int, float, np.floating)) or not 0 < coverage < 1:
         raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {coverage!r}.")
     return float(coverage)
 

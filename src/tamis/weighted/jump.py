@@ -20,7 +20,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _LAST = 2**63 - 1
-_LOOSE = 2.0**-42  # covers the error of a float q (below 2^-45), twice, and that of the word
+_LOOSE = 2.0**-42  # covers the error of a float q (below 2^-45), twice
+_SLOW = 0.04  # growth per step below which bounds that take q as constant seldom decide
+_CLIMB = 8  # steps to the best a
 _ROUND = 2.0**-40  # covers the rounding of logarithms (up to about 100)
 
 
@@ -54,34 +56,62 @@ class Jump:
         c, g = self.rest, 1 + self.rate
         most, gap = now + 2 * c, np.maximum(now - word, 0) + c
         a = np.maximum(0, np.ceil(np.log(most / (gap * (1 + g))) / self.log))
+        if self.log < _SLOW:  # q changes too much on the way for bounds that take it as constant
+            return self._climb(frequencies, now, gap, a)
         y = np.exp(a * self.log)
-        error = _LOOSE * (most * (1 + g) + now * y)
-        here = np.maximum(frequencies - a.astype(np.int64), 1)
-        low = self._value(y, gap, self.probability(here) + 2 * c)
-        nearer = self._value(y / g, gap, self.probability(here + 1) + 2 * c)
-        low = np.maximum(low, np.where(a > 0, nearer, 0))
-        above = np.where(a > 1, self._value(y / g**2, gap, most), 0)
-        high = np.maximum(above, self._value(y * g, gap, most))
-        least, limit = low - y * error, np.maximum(low, high) + g * y * error
-        few, many = self._steps(least), self._steps(limit)
+        low = self._value(frequencies, a, gap)
+        low = np.maximum(low, np.where(a > 0, self._value(frequencies, a - 1, gap), 0))
+        above = np.where(a > 1, y / g**2 * (most - gap * y / g**2), 0)
+        high = np.maximum(above, y * g * (most - gap * y * g))
+        tokens = self._decide(frequencies, now, a, low, np.maximum(low, high))
+        left = np.flatnonzero(tokens == 0)
+        tokens[left] = self._climb(frequencies[left], now[left], gap[left], a[left])
+        return tokens
+
+    def _climb(self, frequencies: Ints, now: Floats, gap: Floats, a: Floats) -> Ints:
+        """The same with the largest value found exactly: it rises up to one a and then falls."""
+        tokens, active = np.zeros(len(a), dtype=np.int64), np.arange(len(a))
+        for _ in range(_CLIMB):
+            f, k, here = frequencies[active], gap[active], a[active]
+            value = self._value(f, here, k)
+            before = np.where(here > 0, self._value(f, here - 1, k), 0)
+            after = self._value(f, here + 1, k)
+            margin = 4 * self._error(now[active], here)
+            best = (value - before > margin) & (value - after > margin)
+            found = active[best]
+            tokens[found] = self._decide(f[best], now[found], here[best], value[best], value[best])
+            a[active] += np.where(after > value, 1, np.where(before > value, -1, 0))
+            active = active[(after > value) | (before > value)]
+        return tokens
+
+    def _value(self, frequencies: Ints, a: Floats, gap: Floats) -> Floats:
+        """How far a steps from the top get: y (q_{i-a} + 2c - K y)."""
+        y = np.exp(a * self.log)
+        q = self.probability(np.maximum(frequencies - a.astype(np.int64), 1))
+        value: Floats = y * (q + 2 * self.rest - gap * y)
+        return value
+
+    def _error(self, now: Floats, a: Floats) -> Floats:
+        """What such a value may be off: by the floats in it, and by the word, known to 2^-63."""
+        y, g = np.exp(a * self.log), 1 + self.rate
+        error: Floats = y * (_LOOSE * ((now + 2 * self.rest) * (1 + g) + now * y) + 2.0**-62 * y)
+        return error
+
+    def _decide(self, frequencies: Ints, now: Floats, a: Floats, low: Floats, high: Floats) -> Ints:
+        """Where the jump ends, if both bounds agree and q is calm all the way; otherwise 0."""
+        error = self._error(now, a)
+        few, many = self._steps(low - error), self._steps(high + (1 + self.rate) * error)
         steps = np.floor(few - _ROUND / self.log)
         clear = (steps == np.floor(many + _ROUND / self.log)) & (steps >= a) & (steps < _LAST)
-        return np.where(clear, self._calm(frequencies, steps), 0)
-
-    def _value(self, y: Floats, gap: Floats, top: Floats) -> Floats:
-        return y * (top - gap * y)
+        token = frequencies - np.where(clear, steps, 0).astype(np.int64) - 1
+        place = np.searchsorted(self.starts, frequencies, side="right") - 1
+        calm = (place >= 0) & (frequencies <= self.stops[place]) & (token >= self.starts[place])
+        return np.where(clear & calm, token, 0)
 
     def _steps(self, value: Floats) -> Floats:
         smallest = np.finfo(np.float64).tiny
         found: Floats = np.log(np.maximum(value, smallest) / (self.gift + self.rest)) / self.log
         return found
-
-    def _calm(self, frequencies: Ints, steps: Floats) -> Ints:
-        """Where the jump ends, if q is calm all the way; otherwise 0."""
-        token = frequencies - np.maximum(steps, 0).astype(np.int64) - 1
-        place = np.searchsorted(self.starts, frequencies, side="right") - 1
-        inside = (place >= 0) & (frequencies <= self.stops[place]) & (token >= self.starts[place])
-        return np.where(inside, token, 0)
 
 
 def calm_ranges(law: Survival) -> list[tuple[int, int]]:

@@ -74,7 +74,10 @@ class Plan:
 
     def interval(self, frequency: int) -> tuple[int, int]:
         """The interval that a named key of this frequency gets when its token is the median one."""
-        tokens, probability = self.mechanism.law.row(int(_checked(frequency)[0]))
+        one = _checked(frequency)
+        if len(one) != 1:
+            raise InvalidInput("interval takes one frequency at a time.")
+        tokens, probability = self.mechanism.law.row(int(one[0]))
         middle = np.searchsorted(np.cumsum(probability), probability.sum() / 2)
         low, high = intervals(self.mechanism.law, tokens[[middle]], self.coverage)
         return int(low[0]), int(high[0])

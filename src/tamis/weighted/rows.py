@@ -10,7 +10,7 @@ from tamis.privacy.verify import Survival
 Ints = npt.NDArray[np.int64]
 WordArray = npt.NDArray[np.uint64]
 
-CELLS = 250_000  # what is written out: a quarter of a second's work
+CELLS = 300_000  # what is written out: a quarter of a second's work
 
 
 class RowTable:

@@ -98,7 +98,12 @@ class PrivateSample:
         to make up for them, a named key counts more than its estimate where being named is rare.
         """
         values = (estimator or self.plan.estimator).values(self.whole_tokens())
-        return float(np.sum(values if weights is None else values * np.asarray(weights)))
+        if weights is None:
+            return float(np.sum(values))
+        factors = np.asarray(weights, dtype=np.float64)
+        if factors.shape != values.shape:
+            raise InvalidInput(f"weights must be one number for each of the {len(self):,} rows.")
+        return float(values @ factors)
 
     def whole_tokens(self) -> npt.NDArray[np.int64]:
         """Tokens on the scale of frequencies, also when they are fine."""

@@ -9,7 +9,7 @@ from tamis.privacy.verify import U
 from tamis.weighted.jump import Jump
 from tamis.weighted.mechanism import Mechanism
 from tamis.weighted.pieces import Pieces
-from tamis.weighted.rows import RowTable
+from tamis.weighted.rows import CELLS, RowTable
 from tamis.weighted.words import CHUNK, FirstHalves, Ints, Table, Words
 
 Floats = npt.NDArray[np.float64]
@@ -66,7 +66,9 @@ class SchemeSampler:
 
     def _prepare(self, frequencies: Ints) -> None:
         """Write out the rows of frequencies that are too low for a jump, if many keys have them."""
-        last = self.jump.first + self.width
+        last = self.quiet + self.width  # above it, all is a shift of one row
+        if last * self.width > CELLS:
+            last = self.jump.first + self.width
         if not self.elsewhere and not self.pieces and np.count_nonzero(frequencies <= last) > MANY:
             self.rows = self.rows or RowTable(self.law, last)
 
