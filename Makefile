@@ -32,9 +32,11 @@ check: $(READY) ## Style, types and import rules only
 	$(BIN)/lint-imports --no-logo
 
 unit: $(READY) ## The quick tests only
+	@sh scripts/install-test-packages.sh
 	$(BIN)/pytest -m "not slow"
 
 unit-all: $(READY)
+	@sh scripts/install-test-packages.sh
 	$(BIN)/pytest
 
 docs: $(READY) ## Build the documentation into docs/_build/html; any warning is an error
@@ -59,7 +61,7 @@ clean: ## Remove the environment and everything that was built
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing tamis and its tools into .venv (about a minute the first time) ..."
 	@$(PIP) hatchling editables
-	@$(PIP) --no-build-isolation --editable '.[dev,plots]'
+	@$(PIP) --no-build-isolation --editable '.[dev,plots,demo]'
 	@touch $@
 
 $(BIN)/python:

@@ -10,7 +10,7 @@ from benchmarks import real, release, weighted
 
 def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}\n")
-    for part in (weighted.sanitising, weighted.readiness, release.release, real.real):
+    for part in (weighted.sanitising, weighted.readiness, release.release, real.real, real.log):
         print(part(), "\n", flush=True)
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 from cyclopts import App, Parameter
 
 from tamis.cli import budget, demo, plan, query, release, report, sanitize, verify
 
 _ABOUT = """Sift keyed data: which keys may be named, and how often they occur.
 
-Data goes to standard output and messages go to standard error. A file called - is standard input
-or output. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused by a budget, 4 bad data,
-5 an engine or a package is missing."""
+Data goes to standard output, messages to standard error. A file called - is
+standard input or output. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused
+by a budget, 4 bad data, 5 an engine or a package is missing."""
 
 _EXAMPLES = """Examples:
   tamis plan --epsilon 1 --delta 1e-8 --keys-per-unit 4
@@ -21,6 +19,13 @@ _EXAMPLES = """Examples:
   tamis query release.parquet top 10
   tamis COMMAND --help"""
 
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("tamis")
+
+
 _SHOWN = Parameter(negative=(), show_default=lambda value: value or None)
 
 app = App(
@@ -28,7 +33,7 @@ app = App(
     help=_ABOUT,
     help_epilogue=_EXAMPLES,
     help_format="plaintext",
-    version=lambda: version("tamis"),
+    version=_version,
     default_parameter=_SHOWN,
     exit_on_error=False,
     print_error=False,
@@ -45,7 +50,7 @@ app.command(demo.demo, help_epilogue=demo.EXAMPLES, sort_key=8)
 
 _budgets = App(
     name="budget",
-    help="Keep budgets: what may be revealed about one unit by all releases together.",
+    help="Keep budgets: what all releases together may reveal.",
     help_epilogue=budget.EXAMPLES,
     sort_key=7,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from cyclopts import CycloptsError
-
 from tamis.privacy.errors import (
     BadData,
     BudgetRefused,
@@ -13,7 +11,7 @@ from tamis.privacy.errors import (
 )
 from tamis.privacy.verify import Refused
 
-DONE, FAILED, USAGE, BUDGET, DATA, MISSING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+DONE, FAILED, USAGE, BUDGET, DATA, MISSING = 0, 1, 2, 3, 4, 5
 
 
 class Failed(Exception):
@@ -28,7 +26,6 @@ class Missing(Exception):
 _CODES: tuple[tuple[type[Exception], int], ...] = (
     (BadData, DATA),
     (InvalidInput, USAGE),
-    (CycloptsError, USAGE),
     (BudgetRefused, BUDGET),
     (Missing, MISSING),
     (Failed, FAILED),
@@ -42,11 +39,17 @@ def explain(error: Exception) -> tuple[int, str]:
     """The exit code, and a sentence without anything that only the data could tell."""
     if isinstance(error, ModuleNotFoundError) and not (error.name or "tamis").startswith("tamis"):
         return MISSING, f"the package {error.name!r} is needed and not installed; install it."
+    from cyclopts import CycloptsError  # slow to import, and loaded already when it is raised
+
+    if isinstance(error, CycloptsError):
+        return USAGE, str(error)
     if isinstance(error, LedgerUnavailable) and isinstance(error.__context__, ImportError):
         return MISSING, str(error)
     for kind, code in _CODES:
         if isinstance(error, kind):
             return code, str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return FAILED, f"the operating system refused it: {error.strerror}."
     return FAILED, (
         f"internal error ({type(error).__name__}); set TAMIS_DEBUG=1 to see where. What it shows "
         "may hold data."

@@ -6,26 +6,30 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from types import FrameType
 
-from tamis.cli import failures, output
-from tamis.cli.output import STANDARD
+from tamis.cli import failures, streams
+from tamis.cli.streams import STANDARD
+
+PIPE_CLOSED = 128 + 13
+_signals: list[int] = []  # that came while a command was running
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; without arguments, those of the program are taken."""
     if argv is None:
         argv = sys.argv[1:]
-        signal.signal(signal.SIGTERM, _terminated)
+        _prepare()
     try:
         return _run(argv)
     except BrokenPipeError:  # whoever read the output has seen enough
-        output.give_up()
-        return 128 + signal.SIGPIPE
+        streams.give_up()
+        return PIPE_CLOSED
     except KeyboardInterrupt:
-        output.say("tamis: interrupted.")
-        return failures.INTERRUPTED
+        streams.say("tamis: interrupted.")
+        return 128 + (_signals[0] if _signals else signal.SIGINT)
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -33,10 +37,12 @@ def _run(argv: Sequence[str]) -> int:
         from tamis.cli.app import app
 
         app(_marked(argv))
-        output.flush()
+        streams.flush()
     except BrokenPipeError:
         raise
     except Exception as error:
+        if _signals:  # DuckDB makes an error of its own of an interruption
+            raise KeyboardInterrupt from None
         return _failed(error)
     return failures.DONE
 
@@ -49,19 +55,23 @@ def _marked(argv: Sequence[str]) -> list[str]:
 def _failed(error: Exception) -> int:
     code, sentence = failures.explain(error)
     if os.environ.get("TAMIS_DEBUG") == "1":
-        output.say("".join(traceback.format_exception(error)).rstrip())
-    one_line = " ".join(sentence.replace(STANDARD, "-").split())
-    output.say(f"tamis: {one_line[:1].lower() if _ordinary(one_line) else one_line[:1]}"
-               f"{one_line[1:]}")
+        streams.say("".join(traceback.format_exception(error)).rstrip())
+    streams.say("tamis: " + " ".join(streams.unmarked(sentence).split()))
     return code
 
 
-def _ordinary(sentence: str) -> bool:
-    """Whether its first word is capitalised only because it comes first."""
-    first = sentence.split(" ", 1)[0]
-    return first.isalpha() and first.capitalize() == first
+def _prepare() -> None:
+    """What a program does, and a library does not."""
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started it
+        nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  until the end
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # they are for developers, and may hold data
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     """End in order, so that folders with spilled data are removed."""
-    sys.exit(128 + number)
+    _signals.append(number)
+    raise KeyboardInterrupt

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy import randomness
+from tamis.privacy.errors import BadData
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -171,5 +172,8 @@ def _add_up(found: Words, weights: Ints | None, short: Words) -> Ints:
     else:
         sums = np.diff(starts, append=len(found))
     total, rank = np.zeros(len(short), dtype=np.int64), np.argsort(short)
-    total[rank[np.searchsorted(short[rank], found[starts])]] = sums
+    places = np.searchsorted(short[rank], found[starts])
+    if len(places) and not np.array_equal(short[rank].take(places, mode="clip"), found[starts]):
+        raise BadData("the data changed while it was read; start again.")
+    total[rank[places]] = sums
     return total

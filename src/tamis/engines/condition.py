@@ -3,32 +3,108 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 import duckdb
 
 from tamis.privacy.errors import InvalidInput
 
+_AROUND = "tamis_condition"  # a condition is parsed as its one argument, so it cannot reach out
+_NOT_COLUMNS = {"current_date"}
+_REFUSED = {
+    "SUBQUERY": "a subquery could look at other units",
+    "WINDOW": "a window function looks at other rows",
+    "LAMBDA": "lambda functions are not understood",
+    "PARAMETER": "placeholders are not understood",
+}
 
-def check_condition(where: str) -> str:
-    """A condition on single rows: nothing in it may look at other rows or tables."""
-    if not str(where).strip():
-        raise InvalidInput("where must be a condition in SQL, such as \"country = 'FR'\".")
-    query = f"SELECT 1 FROM data WHERE ({where}\n)"
-    with duckdb.connect() as parser:
-        row = parser.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
-    parsed: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
-    if parsed["error"] or len(parsed["statements"]) != 1:
-        raise InvalidInput("where is not a condition in SQL; write it like \"country = 'FR'\".")
-    node = parsed["statements"][0]["node"]
-    if _has_subquery(node["where_clause"]) or node["modifiers"] or node["type"] != "SELECT_NODE":
-        raise InvalidInput(
-            "where may only look at the row itself: a subquery could look at other units."
-        )
+
+def check_condition(where: str, columns: Collection[str] | None = None) -> str:
+    """A condition on single rows: nothing in it may look at other rows or tables, or at chance.
+
+    With ``columns`` only these may be used. Without that, hidden columns (such as the number of a
+    row) would let what happens to a row depend on the rows before it.
+    """
+    parts = list(_nodes(_parse(where)))
+    for node in parts:
+        if reason := _REFUSED.get(node.get("class", "")):
+            raise InvalidInput(f"where may only look at the row itself: {reason}.")
+        if node.get("class") == "FUNCTION":
+            _check_function(node)
+        if node.get("class") == "COLUMN_REF" and columns is not None:
+            _check_column(str(node["column_names"][0]), columns)
     return where
 
 
-def _has_subquery(node: object) -> bool:
-    if isinstance(node, dict):
-        return node.get("class") == "SUBQUERY" or any(map(_has_subquery, node.values()))
-    return isinstance(node, list) and any(map(_has_subquery, node))
+def _parse(where: str) -> Any:
+    """The parsed condition, if it is one: all else in the query must be as it was written here."""
+    if not str(where).strip():
+        raise InvalidInput("where must be a condition in SQL, such as \"country = 'FR'\".")
+    node, plain = _parse_query(where), _parse_query("true")
+    if node is None or {**node, "where_clause": None} != {**plain, "where_clause": None}:
+        raise InvalidInput("where is not a condition in SQL; write it like \"country = 'FR'\".")
+    call, usual = node["where_clause"], plain["where_clause"]
+    given = call.get("arguments", call.get("children", []))
+    alike = all(call.get(name) == usual[name] for name in _fixed(usual))
+    if not alike or len(given) != 1 or given[0].get("name"):
+        raise InvalidInput("where is not one condition in SQL; write it like \"country = 'FR'\".")
+    return given
+
+
+@cache
+def _parse_query(where: str) -> Any:
+    query = f"SELECT 1 FROM data WHERE {_AROUND}({where}\n)"
+    with duckdb.connect() as parser:
+        row = parser.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
+    parsed: dict[str, Any] = json.loads(row[0][0])
+    if parsed["error"] or len(parsed["statements"]) != 1:
+        return None
+    return parsed["statements"][0]["node"]
+
+
+def _fixed(call: dict[str, Any]) -> list[str]:
+    """What is the same for every condition: not the argument, nor where it stands."""
+    return [n for n in call if n not in ("arguments", "children") and "location" not in n]
+
+
+def _nodes(tree: object) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+    for part in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _nodes(part)
+
+
+def _check_function(node: dict[str, Any]) -> None:
+    name = str(node["function_name"]).lower()
+    if node.get("schema") or node.get("catalog") or name not in _functions():
+        raise InvalidInput(
+            f"where may not use {name}: a condition looks at one row, and says the same of it "
+            "every time."
+        )
+
+
+@cache
+def _functions() -> frozenset[str]:
+    """Functions of single rows that come with DuckDB and do not depend on chance or state."""
+    with duckdb.connect() as database:
+        found = database.execute(
+            "SELECT function_name FROM duckdb_functions() WHERE internal GROUP BY function_name "
+            "HAVING bool_and(function_type IN ('scalar', 'macro')"
+            " AND coalesce(stability, '') <> 'VOLATILE')"
+        ).fetchall()
+    return frozenset(str(name).lower() for (name,) in found)
+
+
+def _check_column(name: str, columns: Collection[str]) -> None:
+    if name.lower() not in {c.lower() for c in columns} | _NOT_COLUMNS:
+        raise InvalidInput(unknown(name, columns))
+
+
+def unknown(name: str, there: Collection[str]) -> str:
+    """What to say of a column that is not there."""
+    close = get_close_matches(name, there, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"data has no column {name!r}; its columns are: {', '.join(there)}.{hint}"

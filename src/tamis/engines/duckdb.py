@@ -6,8 +6,8 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
 
 import duckdb
 import numpy as np
@@ -15,22 +15,30 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.engines.bounding import Collision, Keys, Secret, bounded_counts
+from tamis.engines.columns import Columns
 from tamis.engines.condition import check_condition
 from tamis.engines.protocol import Counted, Engine, Ints, Request
-from tamis.engines.source import Source, identifier, source_of, text
+from tamis.engines.source import Source, source_of, text
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, InvalidInput
 
 Progress = Callable[[float], None]
+Fetch = Literal["fetchall", "fetchnumpy", "to_arrow_table"]
 
 AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time
 _TRIES = 8  # hashes that are tried before giving up on a set of keys
-_COUNTED = ("VARCHAR", "BOOLEAN", "DATE", "TIME", "TIMESTAMP", "UUID", "ENUM", "BLOB", "INTERVAL")
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_SETTINGS = (
+    "SET enable_progress_bar = false",  # it would go to stdout
+    "SET python_enable_replacements = false",  # names in a query are tables, not Python variables
+    # Spilled data is encrypted. DuckDB calls its built-in cipher unsafe because keys do not come
+    # from the operating system: it keeps data out of what is left on a disk, not from an expert.
+    "SET force_mbedtls_unsafe = 'true'",
+    "SET temp_file_encryption = true",
+)
 
 
 class DuckDB:
-    """An `Engine` with a database of its own in memory.
+    """An `Engine` with a database of its own in memory. It counts one data set at a time.
 
     Spilled data goes to a folder that only this user can read and that `close` removes.
     """
@@ -51,10 +59,12 @@ class DuckDB:
             config["memory_limit"] = memory
         if threads is not None:
             config["threads"] = threads
-        self._progress, self._at_once = progress, at_once
+        self._progress, self._at_once, self._turn = progress, at_once, 0
+        self._given: tuple[Any, pa.Table] | None = None
         try:
             self._database = duckdb.connect(config=config)
-            self._database.execute("SET enable_progress_bar = false")  # it would go to stdout
+            for setting in _SETTINGS:
+                self._database.execute(setting)
         except duckdb.Error:
             self.close()
             raise InvalidInput(
@@ -75,159 +85,158 @@ class DuckDB:
 
     def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
         """Count the keys of data; nothing is drawn but which keys of a unit survive."""
-        source = source_of(data, table)
-        self._open(source)
-        types = self._types(source, request)
-        rows = self._rows(source, request, types)
+        rows, columns = self._read(data, request, table)
         if request.unit is None:
-            return self._count_elements(rows, request, types)
-        return self._count_units(rows, request, types)
+            self._count_elements(rows, columns)
+            return _Counted(self, columns)
+        if self._holds(f"SELECT 1 FROM {rows} WHERE {columns.no_unit()}"):
+            raise BadData(
+                f"unit {request.unit!r} is missing in some rows: whom they belong to is not known; "
+                f"leave them out with where={request.unit + ' IS NOT NULL'!r}, or repair them."
+            )
+        return _Counted(self, columns, lambda: self._try(rows, columns))
 
     def spread(self, data: Any, request: Request, table: str | None = None) -> Ints:
         """How many units have 1, 2, 3 to 4, 5 to 8, ..., 65 to 128, and more keys."""
-        source = source_of(data, table)
-        self._open(source)
-        rows = self._rows(source, request, self._types(source, request))
-        unit, keys = identifier(request.unit or ""), _columns(request.key)
-        many = f"SELECT count(DISTINCT ({keys})) AS c FROM {rows} GROUP BY {unit}"
+        rows, columns = self._read(data, request, table)
+        pairs = f"SELECT DISTINCT owner, {', '.join(columns.keys)} FROM {rows}"
+        many = f"SELECT count(*) AS c FROM ({pairs}) GROUP BY owner"
         step = "CASE WHEN c > 128 THEN 8 ELSE ceil(log2(c))::BIGINT END"
-        found = self._run(f"SELECT {step} AS step, count(*) AS n FROM ({many}) GROUP BY step")
         spread = np.zeros(9, dtype=np.int64)
-        for place, units in found.fetchall():
+        for place, units in self._run(
+            f"SELECT {step} AS step, count(*) AS n FROM ({many}) GROUP BY step", "fetchall"
+        ):
             spread[place] = units
         return spread
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def _open(self, source: Source) -> None:
-        if source.attach is not None:
-            self._run(
-                f"ATTACH IF NOT EXISTS {text(source.attach)} AS data (READ_ONLY)",
-                f"{source.name} cannot be opened as a DuckDB database",
-            )
-        if source.registered is not None:
-            given = source.registered
-            if type(given).__name__ == "DuckDBPyRelation":
-                given = given.to_arrow_table()  # it lives in a database of its own
-            elif not isinstance(given, pa.Table):
-                given = pa.table(given)
-            self._database.register("data", given)
-
-    def _types(self, source: Source, request: Request) -> dict[str, str]:
-        """The columns that are there and their types; those that are asked for are checked."""
-        found = self._run(
-            f"DESCRIBE SELECT * FROM {source.table}",
-            f"{source.name} cannot be read; is it damaged, or of another kind than its name says?",
-        )
-        types = {name: kind for name, kind, *_ in found.fetchall()}
-        asked = [*request.key, request.unit, request.count]
-        for name in filter(None, asked):
-            if name not in types:
-                raise InvalidInput(_unknown(name, list(types)))
-        if len(set(filter(None, asked))) < len(list(filter(None, asked))):
-            raise InvalidInput("key, unit and count must name different columns, each once.")
-        for name in request.key:
-            if not types[name].startswith((*_COUNTED, *_WHOLE, "HUGEINT", "UBIGINT", "DECIMAL")):
-                raise InvalidInput(
-                    f"key {name!r} is of type {types[name]}; keys are text, whole numbers, dates "
-                    "or the like: convert it to text first."
-                )
-        return types
-
-    def _rows(self, source: Source, request: Request, types: dict[str, str]) -> str:
-        """The rows to be counted, as a table in SQL."""
-        conditions = [f"({check_condition(request.where)}\n)"] if request.where else []
+    def _read(self, data: Any, request: Request, table: str | None) -> tuple[str, Columns]:
+        """The rows to be counted, as a table in SQL, and their columns."""
+        self._turn += 1
+        source = source_of(data, table)
+        self._wrong = f"{source.name} cannot be counted; is it damaged, or changing?"
+        if source.untyped:
+            self._wrong = f"{source.name} has lines that do not fit, or text that is not in UTF-8"
+        self._open(source)
+        source, columns = self._columns(source, request)
+        self._check_where(source, request.where, columns)
+        where = f" WHERE ({request.where}\n)" if request.where is not None else ""
+        rows = f"SELECT {columns.selected(binary=source.attach is not None)} FROM "
+        rows = f"({rows} (SELECT * FROM {source.table}{where}))"
         if request.nulls == "drop":
-            conditions += [f"{identifier(name)} IS NOT NULL" for name in request.key]
-        columns = _columns(tuple(filter(None, (*request.key, request.unit, request.count))))
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        rows = f"(SELECT {columns} FROM {source.table}{where})"
+            there = " AND ".join(f"{key} IS NOT NULL" for key in columns.keys)
+            rows = f"(SELECT * FROM {rows} WHERE {there})"
         if source.quick or request.unit is None:
-            return rows
+            return rows, columns
         self._make("rows", f"SELECT * FROM {rows}")  # it is needed twice, and slow to read
-        return "rows"
+        return "temp.rows", columns
+
+    def _open(self, source: Source) -> None:
+        self._run("USE memory")
+        self._run("DETACH DATABASE IF EXISTS data")
+        if source.attach is not None:
+            wrong = f"{source.name} cannot be opened as a DuckDB database"
+            self._run(f"ATTACH {text(source.attach)} AS data (READ_ONLY)", wrong=wrong)
+            self._run("USE data")
+        if source.registered is not None:
+            self._database.register("data", self._arrow(source.registered))
+
+    def _arrow(self, data: Any) -> pa.Table:
+        """Data as an Arrow table, once: some kinds of data can be read only once."""
+        if self._given is None or self._given[0] is not data:
+            try:
+                relation = type(data).__name__ == "DuckDBPyRelation"  # of another database
+                table = data.to_arrow_table() if relation else pa.table(data)
+            except (pa.ArrowException, duckdb.Error, TypeError, ValueError) as error:
+                raise BadData(
+                    f"data cannot be read as a table ({type(error).__name__}); each column must "
+                    "hold values of one type."
+                ) from None
+            self._given = data, table
+        return self._given[1]
+
+    def _columns(self, source: Source, request: Request) -> tuple[Source, Columns]:
+        """The columns that are there; in files without types, all of them are text."""
+        wrong = f"{source.name} cannot be read; is it damaged, or of another kind than it says?"
+        if source.attach is not None:
+            wrong = f"{source.name} has no such table, or the query in table= is not valid"
+        types = {name: kind for name, kind, *_ in self._describe(source, wrong)}
+        if source.loose:
+            source = source.as_text(list(types))
+            types = {name: kind for name, kind, *_ in self._describe(source, wrong)}
+        return source, Columns(request, types)
+
+    def _describe(self, source: Source, wrong: str) -> Any:
+        return self._run(f"DESCRIBE SELECT * FROM {source.table}", "fetchall", wrong)
+
+    def _check_where(self, source: Source, where: str | None, columns: Columns) -> None:
+        if where is None:
+            return
+        check_condition(where, columns.types)
+        hint = "; columns of CSV and JSON files are text: write age::INTEGER > 30"
+        try:
+            self._database.execute(f"EXPLAIN SELECT 1 FROM {source.table} WHERE ({where}\n)")
+        except duckdb.Error:
+            raise InvalidInput(
+                "where is not a condition on single rows of this data: check its functions and "
+                f"types{hint if source.untyped else ''}."
+            ) from None
 
     # --- counting --------------------------------------------------------------------------------
 
-    def _count_elements(self, rows: str, request: Request, types: dict[str, str]) -> Counted:
-        keys = _columns(request.key)
-        if request.count is None:
+    def _count_elements(self, rows: str, columns: Columns) -> None:
+        keys, name = ", ".join(columns.keys), columns.request.count
+        if name is None:
             self._make("counted", f"SELECT {keys}, count(*) AS n FROM {rows} GROUP BY {keys}")
-            return _Counted(self, request.key)
-        n = identifier(request.count)
-        self._check_counts(rows, request.count, types[request.count])
-        total = f"sum({n}::HUGEINT)"
-        self._make("counted", f"SELECT {keys}, {total} AS n FROM {rows} GROUP BY {keys}")
-        if self._holds("SELECT 1 FROM counted WHERE n >= 2::HUGEINT ** 62"):
-            raise BadData(f"{request.count} adds up to 2^62 or more for some key; divide it.")
-        self._run("ALTER TABLE counted ALTER n TYPE BIGINT")
-        return _Counted(self, request.key)
-
-    def _check_counts(self, rows: str, name: str, kind: str) -> None:
-        n = identifier(name)
-        if not kind.startswith((*_WHOLE, "HUGEINT", "UBIGINT", "DECIMAL", "DOUBLE", "FLOAT")):
-            raise BadData(f"{name} must hold whole numbers, but its type is {kind}; convert it.")
-        floating = kind in ("DOUBLE", "FLOAT")
-        most = "2::HUGEINT ** 53" if floating else "2::HUGEINT ** 62"
-        tests = {
-            f"{n} IS NULL" + (f" OR isnan({n})" if floating else ""): "missing values",
-            f"{n} < 1": "values below 1; leave out keys that do not occur",
-            f"{n} <> floor({n})": "fractions; give whole numbers",
-            f"{n} > {most}": "values that are too large to be exact; use a coarser unit",
-        }
-        for condition, what in tests.items():
+            return
+        for condition, what in columns.bad_counts().items():
             if self._holds(f"SELECT 1 FROM {rows} WHERE {condition}"):
                 raise BadData(f"{name} holds {what}.")
+        total = "sum(many::HUGEINT) AS n"
+        self._make("counted", f"SELECT {keys}, {total} FROM {rows} GROUP BY {keys}")
+        if self._holds("SELECT 1 FROM temp.counted WHERE n >= 2::HUGEINT ** 62"):
+            raise BadData(f"{name} adds up to 2^62 or more for some key; divide it.")
+        self._run("ALTER TABLE temp.counted ALTER n TYPE BIGINT")
 
-    def _count_units(self, rows: str, request: Request, types: dict[str, str]) -> Counted:
-        assert request.unit is not None
-        unit = identifier(request.unit)
-        if self._holds(f"SELECT 1 FROM {rows} WHERE {unit} IS NULL"):
-            raise BadData(
-                f"unit {request.unit!r} is missing in some rows: whom they belong to is not known; "
-                f"leave them out with where={request.unit + ' IS NOT NULL'!r}, or repair them."
-            )
-        return _Counted(self, request.key, lambda: self._try(rows, request, types))
-
-    def _try(self, rows: str, request: Request, types: dict[str, str]) -> None:
-        for _ in range(_TRIES):
+    def _try(self, rows: str, columns: Columns) -> None:
+        for n in range(_TRIES):
             try:
-                return self._bound(rows, request, types[request.unit or ""] in _WHOLE)
+                return self._bound(rows, columns, _quick_hash if n == 0 else _thorough_hash)
             except Collision:
                 continue
         raise BadData("the data has too many different keys or units to be told apart.")
 
-    def _bound(self, rows: str, request: Request, numbered: bool) -> None:
+    def _bound(self, rows: str, columns: Columns, hashed: Callable[[list[str], int], str]) -> None:
         """Hash keys (and units that are not numbers) with a fresh salt, and bound what they are."""
         salt, secret = int(randomness.words(1)[0]), Secret.fresh()
-        keys, unit = _columns(request.key), identifier(request.unit or "")
-        code = f"hash({keys}, {salt}::UBIGINT)"
-        owner = f"{unit}::BIGINT" if numbered else f"hash({unit}, {salt}::UBIGINT)"
+        keys, code = ", ".join(columns.keys), hashed(columns.keys, salt)
+        owner = "owner::BIGINT" if columns.numbered else hashed(["owner"], salt)
         self._make("named", f"SELECT {keys}, {code} AS code FROM {rows} GROUP BY {keys}")
         known = Keys(self._column("named", "code"))
         frequencies, owners = np.zeros(len(known.hashes), dtype=np.int64), 0
+        bounds = columns.request.keys_per_unit, columns.request.elements_per_key
         for units, hashes in self._parts(f"SELECT {owner} AS owner, {code} AS code FROM {rows}"):
-            bounds = request.keys_per_unit, request.elements_per_key
             counts, found = bounded_counts(units, hashes, known, *bounds, secret)
             frequencies, owners = frequencies + counts, owners + found
-        if not numbered:
-            true = self._run(f"SELECT count(DISTINCT {unit}) FROM {rows}").fetchone()
-            if true is None or true[0] != owners:
-                raise Collision
-        self._database.register("n", pa.table({"n": frequencies}))
-        self._make("counted", f"SELECT {keys}, n FROM named POSITIONAL JOIN n WHERE n > 0")
-        self._database.unregister("n")
+        units_there = f"SELECT count(DISTINCT owner) FROM {rows}"
+        if not columns.numbered and self._number(units_there) != owners:
+            raise Collision
+        self._database.register("found", pa.table({"n": frequencies}))
+        self._make(
+            "counted", f"SELECT {keys}, n FROM temp.named POSITIONAL JOIN temp.found WHERE n > 0"
+        )
+        self._database.unregister("found")
 
     def _parts(self, pairs: str) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]]:
         """The pairs in parts that fit into memory; all rows of a unit are in one part."""
-        row = self._run(f"SELECT count(*) FROM ({pairs})").fetchone()
-        parts = -(-(row[0] if row else 0) // self._at_once)
+        parts = -(-self._number(f"SELECT count(*) FROM ({pairs})") // self._at_once)
         if parts > 1:
             self._make("pairs", pairs)
-            pairs = "SELECT * FROM pairs"
+            pairs = "SELECT * FROM temp.pairs"
         for part in range(parts):
             where = f" WHERE hash(owner) % {parts} = {part}" if parts > 1 else ""
-            found = self._run(f"SELECT owner, code FROM ({pairs}){where}").fetchnumpy()
+            found = self._run(f"SELECT owner, code FROM ({pairs}){where}", "fetchnumpy")
             yield found["owner"], found["code"]
 
     # --- running ---------------------------------------------------------------------------------
@@ -236,30 +245,43 @@ class DuckDB:
         self._run(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
     def _holds(self, query: str) -> bool:
-        return self._run(f"{query} LIMIT 1").fetchone() is not None
+        return bool(self._run(f"{query} LIMIT 1", "fetchall"))
+
+    def _number(self, query: str) -> int:
+        return int(self._run(query, "fetchall")[0][0])
 
     def _column(self, table: str, column: str) -> npt.NDArray[Any]:
-        values: npt.NDArray[Any] = self._run(f"SELECT {column} FROM {table}").fetchnumpy()[column]
+        found = self._run(f"SELECT {column} FROM temp.{table}", "fetchnumpy")
+        values: npt.NDArray[Any] = found[column]
         return values
 
-    def _run(self, query: str, wrong: str = "the data cannot be counted") -> Any:
-        """Run a query. DuckDB's messages may hold data: only the kind of an error is passed on."""
+    def _run(self, query: str, fetch: Fetch = "fetchall", wrong: str | None = None) -> Any:
+        """What a query finds. DuckDB's messages may hold data: only an error's kind is told."""
         try:
-            if self._progress is None:
-                return self._database.execute(query)
-            with _Watch(self._database, self._progress):
-                return self._database.execute(query)
-        except duckdb.BinderException:
-            raise InvalidInput(
-                "where is not a condition on single rows of this data: check its columns and types."
-            ) from None
+            with self._watched():
+                if fetch == "to_arrow_table":
+                    return self._database.sql(query).to_arrow_table()
+                return getattr(self._database.execute(query), fetch)()
         except duckdb.OutOfMemoryException:
             raise BadData("memory (or the disk behind it) was not enough; raise memory.") from None
         except duckdb.Error as error:
-            raise BadData(f"{wrong} ({type(error).__name__}).") from None
+            raise BadData(f"{wrong or self._wrong} ({type(error).__name__}).") from None
+
+    def _watched(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._progress is None else _Watch(self._database, self._progress)
 
 
-class _Watch:
+def _quick_hash(columns: list[str], salt: int) -> str:
+    return f"hash({', '.join(columns)}, {salt}::UBIGINT)"
+
+
+def _thorough_hash(columns: list[str], salt: int) -> str:
+    """One that depends on the salt through and through: what collides with one need not again."""
+    parts = ", ".join(f"coalesce(md5({name}::VARCHAR), '-')" for name in columns)
+    return f"md5_number_lower(concat('{salt}', {parts}))"
+
+
+class _Watch(AbstractContextManager[None]):
     """Reports the progress of a running query, a few times a second."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection, report: Progress) -> None:
@@ -282,11 +304,13 @@ class _Counted:
     """Keys and frequencies in a table of the engine; its rows keep their order."""
 
     def __init__(
-        self, engine: DuckDB, key: tuple[str, ...], bound: Callable[[], None] | None = None
+        self, engine: DuckDB, columns: Columns, bound: Callable[[], None] | None = None
     ) -> None:
-        self._engine, self._key, self._bound = engine, key, bound
+        self._engine, self._columns, self._bound = engine, columns, bound
+        self._turn = engine._turn
 
     def frequencies(self) -> Ints:
+        self._check_turn()
         if self._bound is not None:
             self._bound()
             self._bound = None
@@ -294,25 +318,20 @@ class _Counted:
         return found
 
     def keys(self, where: Ints) -> pa.Table:
+        self._check_turn()
         engine = self._engine
         engine._database.register("wanted", pa.table({"place": where}))
-        query = (
-            f"SELECT {_columns(self._key)} FROM counted JOIN wanted "
-            "ON counted.rowid = wanted.place ORDER BY wanted.place"
+        found: pa.Table = engine._run(
+            f"SELECT {self._columns.named()} FROM temp.counted AS c JOIN temp.wanted AS w "
+            "ON c.rowid = w.place ORDER BY w.place",
+            "to_arrow_table",
         )
-        found = engine._database.sql(query).to_arrow_table()
         engine._database.unregister("wanted")
         return found
 
-
-def _columns(names: tuple[str, ...]) -> str:
-    return ", ".join(map(identifier, names))
-
-
-def _unknown(name: str, there: list[str]) -> str:
-    close = get_close_matches(name, there, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"data has no column {name!r}; its columns are: {', '.join(there)}.{hint}"
+    def _check_turn(self) -> None:
+        if self._turn != self._engine._turn:
+            raise InvalidInput("this engine has counted other data since; use an engine for each.")
 
 
 _: type[Engine] = DuckDB

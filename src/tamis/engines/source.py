@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import glob
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from tamis.privacy.errors import BadData, InvalidInput
 
@@ -20,29 +24,46 @@ _READERS = {
     ".ndjson": "read_json",
 }
 _DATABASES = (".duckdb", ".ddb", ".db")
-_COMPRESSED = (".gz", ".zst", ".zstd")
+_COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _FORMATS = "Parquet, CSV, TSV, JSON lines (also .gz and .zst), or a DuckDB database"
+_DELIMITERS = ",\t;|"
+_HEADER = 1 << 20  # bytes in which a header must end
+_QUERY = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table in SQL; what must be attached or registered first; whether reading it is quick."""
+    """A table in SQL; what must be attached or registered first; whether reading it is quick.
+
+    Formats without types are read as text (``untyped``): types that are guessed from the data
+    would make what happens to one row depend on the others, and show in the release. Where even
+    the names of the columns are found in the rows (``loose``), they must be looked up first.
+    """
 
     table: str
     attach: str | None = None
     registered: Any = None
     quick: bool = True
+    untyped: bool = False
+    loose: bool = False
     name: str = "data"
+
+    def as_text(self, columns: list[str]) -> Source:
+        """The same, with these columns, all of them text."""
+        table = f"{self.table[:-1]}, columns={_text_columns(columns)})"
+        return replace(self, table=table, loose=False)
 
 
 def source_of(data: Any, table: str | None = None) -> Source:
-    """Data given as a path, a glob, a DuckDB relation or anything with ``__arrow_c_stream__``."""
+    """Data given as paths or globs, a DuckDB relation or anything with ``__arrow_c_stream__``."""
     if isinstance(data, (str, Path)):
-        return _file(str(data), table)
+        return _files([str(data)], table)
+    if isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
+        return _files([str(path) for path in data], table)
     if table is not None:
         raise InvalidInput("table names a table of a DuckDB database file; data is not a path.")
     if type(data).__name__ == "DuckDBPyRelation" or hasattr(data, "__arrow_c_stream__"):
-        return Source('"data"', registered=data)
+        return Source('temp."data"', registered=data)
     if hasattr(data, "collect") and hasattr(data, "lazy"):
         raise InvalidInput("data is a LazyFrame; call collect() first.")
     raise InvalidInput(
@@ -51,30 +72,78 @@ def source_of(data: Any, table: str | None = None) -> Source:
     )
 
 
-def _file(path: str, table: str | None) -> Source:
-    if not glob.glob(path) and not Path(path).exists():
-        what = "no file matches" if glob.has_magic(path) else "there is no file"
-        raise BadData(f"{what} {path!r}; check the path.")
-    suffix = _suffix(path)
-    if suffix in _DATABASES:
-        return _database(path, table)
+def _files(paths: list[str], table: str | None) -> Source:
+    files = [file for path in paths for file in _found(path)]
+    suffixes = {_suffix(path) for path in paths}
+    if len(suffixes) > 1:
+        raise InvalidInput("the files are of different kinds; read them one by one.")
+    suffix, name = suffixes.pop(), Path(paths[0]).name
+    if suffix in _DATABASES and len(files) == 1:
+        return _database(files[0], table)
     if table is not None:
-        raise InvalidInput(f"table is for DuckDB database files; {path!r} is not one.")
+        raise InvalidInput(f"table is for one DuckDB database file; {paths[0]!r} is not one.")
     reader = _READERS.get(suffix)
     if reader is None:
-        raise InvalidInput(f"{path!r} is of no known kind ({suffix or 'no suffix'}); {_FORMATS}.")
-    options = ", format='newline_delimited'" if suffix in (".jsonl", ".ndjson") else ""
-    return Source(
-        f"{reader}({text(path)}{options})", quick=reader == "read_parquet", name=Path(path).name
+        kind = suffix or "no suffix"
+        raise InvalidInput(f"{paths[0]!r} is of no known kind ({kind}); give {_FORMATS}.")
+    read = f"{reader}([{', '.join(text(glob.escape(file)) for file in files)}]"
+    if reader == "read_csv":
+        return Source(f"{read}, {_dialect(files)})", quick=False, untyped=True, name=name)
+    if reader == "read_json":
+        lines = ", format='newline_delimited'" if suffix in (".jsonl", ".ndjson") else ""
+        return Source(f"{read}{lines})", quick=False, untyped=True, loose=True, name=name)
+    return Source(f"{read})", name=name)
+
+
+def _found(path: str) -> list[str]:
+    """The files that a path names; if a file has just this name, it is no pattern."""
+    files = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))
+    if not files:
+        what = "no file matches" if glob.has_magic(path) else "there is no file"
+        raise BadData(f"{what} {path!r}; check the path.")
+    if any(Path(file).is_dir() for file in files):
+        raise BadData(f"{path!r} is a folder; name its files, for example with '*.parquet'.")
+    return files
+
+
+def _dialect(files: list[str]) -> str:
+    """How a CSV file is to be read. The header alone decides: it is no one's data."""
+    headers = {_header(file) for file in files}
+    if len(headers) > 1:
+        raise BadData("the files have different headers; read them one by one.")
+    header = headers.pop()
+    outside = "".join(header.split('"')[::2])
+    delimiter = max(_DELIMITERS, key=outside.count)
+    columns = next(csv.reader([header], delimiter=delimiter), [])
+    if not all(columns) or len({name.lower() for name in columns}) < len(columns) or not columns:
+        raise BadData("the first line must name the columns, each by a name of its own.")
+    return (
+        f"auto_detect=false, header=true, delim={text(delimiter)}, quote='\"', escape='\"', "
+        f"columns={_text_columns(columns)}"
     )
+
+
+def _header(file: str) -> str:
+    try:
+        with pa.input_stream(file, compression=_COMPRESSED.get(Path(file).suffix.lower())) as start:
+            first = start.read(_HEADER).decode("utf-8-sig", errors="replace")
+    except (OSError, pa.ArrowException):
+        raise BadData(f"{Path(file).name} cannot be read; it may be damaged.") from None
+    return first.splitlines()[0] if first.strip() else ""
+
+
+def _text_columns(names: list[str]) -> str:
+    return "{" + ", ".join(f"{text(name)}: 'VARCHAR'" for name in names) + "}"
 
 
 def _database(path: str, table: str | None) -> Source:
     if table is None:
         raise InvalidInput(f"{path!r} is a database; name a table or give a query with table=.")
-    inside = f"({table})" if table.lstrip().lower().startswith(("select", "with", "from")) else None
-    target = inside or ".".join(map(identifier, ("data", *table.split("."))))
-    return Source(target, attach=path, name=Path(path).name)
+    name = Path(path).name
+    if _QUERY.match(table):
+        return Source(f"({table}\n)", attach=path, quick=False, name=name)
+    inside = ".".join(map(identifier, ("data", *table.split("."))))
+    return Source(inside, attach=path, name=name)
 
 
 def _suffix(path: str) -> str:

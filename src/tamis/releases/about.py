@@ -109,7 +109,7 @@ def read_about(text: bytes | str) -> About:
         )
     except BadData:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise BadData("what the release says about itself is damaged.") from None
     if about.describe() != said:
         raise BadData(
@@ -135,7 +135,7 @@ def _part(said: dict[str, Any]) -> Part:
 
 def _scheme(rule: dict[str, Any]) -> Scheme:
     if rule["name"] == "custom":
-        return Custom({i: Fraction(q) for i, q in rule["steps"]})
+        return Custom({i: Fraction(*map(int, q.split("/"))) for i, q in rule["steps"]})
     if rule["name"] == "everything":
         return Everything()
     kind = {"pps": Pps, "ppswor": Ppswor}[rule["name"]]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tamis.privacy.errors import BadData, InvalidInput
+from tamis.privacy.errors import BadData
 from tamis.releases.about import About, read_about
+from tamis.releases.writing import whole_file
 
 NAME = b"tamis"
 
@@ -21,26 +20,9 @@ def write(table: pa.Table, about: About, path: str | Path) -> None:
 
     Dictionaries are made of the rows that are written, so they hold no other key.
     """
-    target = Path(path)
     text = json.dumps(about.describe(), sort_keys=True).encode()
-    clean = table.replace_schema_metadata({NAME: text})
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tamis-", suffix=".part")
-    except OSError as error:
-        raise InvalidInput(f"{str(path)!r} cannot be written: {error.strerror}.") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            pq.write_table(clean, file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise InvalidInput(f"{str(path)!r} cannot be written: {error.strerror}.") from None
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as file:
+        pq.write_table(table.replace_schema_metadata({NAME: text}), file, compression="zstd")
 
 
 def read(path: str | Path) -> tuple[pa.Table, About]:
@@ -55,9 +37,3 @@ def read(path: str | Path) -> tuple[pa.Table, About]:
     if text is None:
         raise BadData(f"{str(path)!r} is not a release: its footer has no entry 'tamis'.")
     return table.replace_schema_metadata(None), read_about(text)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.engines.condition import check_condition
 from tamis.privacy.certificate import Certificate
@@ -95,6 +96,10 @@ class Release:
         said = self.certificate.verify()
         self.about.check()
         keys = self.to_arrow().select(list(self.about.key))
+        if len(keys.group_by(keys.column_names).aggregate([])) < len(keys):
+            raise BadData("the table was changed: a key stands in it more than once.")
+        if pc.any(pc.less(pc.fill_null(self.to_arrow()["token"], 0), 1)).as_py():
+            raise BadData("the table was changed: it holds tokens that no key can get.")
         again = tabulate(self.plan, keys, self.to_arrow()["token"].to_numpy())
         if not again.to_arrow().equals(self.to_arrow()):
             raise BadData(
@@ -196,6 +201,7 @@ def _occurs(w: Any) -> Any:
 def open_release(path: str | Path) -> Release:
     """Open a release file. What it says about itself is checked to fit together."""
     table, about = file.read(path)
-    if table.column_names != [*about.key, *ADDED]:
+    kinds = [pa.int64(), pa.float64(), pa.int64(), pa.int64()]
+    if table.column_names != [*about.key, *ADDED] or table.schema.types[-len(ADDED) :] != kinds:
         raise BadData(f"{str(path)!r} has other columns than a release: it was changed.")
     return Release(PrivateSample(table, about.plan), about)

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -115,9 +116,15 @@ class Custom(Scheme):
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", _steps(self.q, self.upto))
 
+    @cached_property
+    def _arrays(self) -> tuple[Ints, Floats]:
+        return (
+            np.array([0, *(i for i, _ in self.steps)]),
+            np.array([0.0, *(float(q) for _, q in self.steps)]),
+        )
+
     def probability(self, frequency: npt.ArrayLike) -> Floats:
-        starts = np.array([0] + [i for i, _ in self.steps])
-        values = np.array([0.0] + [float(q) for _, q in self.steps])
+        starts, values = self._arrays
         at = np.maximum(np.asarray(frequency), 0)
         place: Ints = np.searchsorted(starts, at, side="right") - 1
         chosen: Floats = values[place]

@@ -46,7 +46,9 @@ def running(folder_of_programs: Path) -> Iterator[Path]:
         os.chown(folder, someone["user"], someone["group"])
     data, common = str(folder / "data"), {"cwd": folder, **someone}
     initdb = [str(folder_of_programs / "initdb"), "-D", data, "-U", "tamis", "-A", "trust"]
-    made = subprocess.run([*initdb, "-E", "UTF8"], capture_output=True, check=False, **common)
+    made = subprocess.run(
+        [*initdb, "-E", "UTF8", "--locale=C"], capture_output=True, check=False, **common
+    )
     assert made.returncode == 0, made.stderr
     start = [str(folder_of_programs / "postgres"), "-D", data, "-k", str(folder)]
     for setting in ("listen_addresses=", "max_connections=60", "shared_buffers=16MB"):

@@ -57,9 +57,13 @@ class Budget:
 
     @property
     def remaining(self) -> float:
-        """The largest epsilon of one further release that takes all the delta that is left."""
-        delta = self.remaining_delta
-        return self.largest_epsilon(delta) if delta > 0 else 0.0
+        """The largest epsilon of one further release that takes half of the delta that is left.
+
+        Half, because composition saves epsilon only where some delta is free. What a release with
+        another delta may take is told by ``largest_epsilon``.
+        """
+        delta = self.remaining_delta / 2
+        return min(self.epsilon, self.largest_epsilon(delta)) if delta > 0 else 0.0
 
     def largest_epsilon(self, delta: float) -> float:
         """The largest epsilon of one further release with this delta; 0 if there is none."""
@@ -147,3 +151,10 @@ def check_text(value: object, what: str, least: int = 1, most: int = _LONGEST_NA
 
 def check_purpose(value: object) -> str:
     return check_text(value, "purpose", 0, _LONGEST_PURPOSE)
+
+
+def check_bounds(guarantee: Guarantee) -> None:
+    """Databases hold whole numbers of 64 bits."""
+    for name in ("keys_per_unit", "elements_per_key"):
+        if getattr(guarantee, name) >= 1 << 63:
+            raise InvalidInput(f"{name} must be below 2**63 to be recorded; take a smaller bound.")

@@ -118,6 +118,5 @@ def make_private(folder: Path) -> None:
 def unavailable(path: Path, error: OSError) -> LedgerUnavailable:
     return LedgerUnavailable(
         f"The file {str(path)!r} of the ledger cannot be read or written "
-        f"({error.strerror or 'unknown reason'}); check its permissions and the free space. "
-        "A charge that was under way may have been made: see the budget's history."
+        f"({error.strerror or 'unknown reason'}); check its permissions and the free space."
     )

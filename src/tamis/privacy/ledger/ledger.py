@@ -14,7 +14,7 @@ from typing import Self
 
 from tamis.privacy.errors import BudgetRefused, InvalidInput, LedgerDamaged, LedgerUnavailable
 from tamis.privacy.guarantee import Guarantee, check_delta, check_epsilon
-from tamis.privacy.ledger.budget import Budget, Entry, check_purpose, check_text
+from tamis.privacy.ledger.budget import Budget, Entry, check_bounds, check_purpose, check_text
 from tamis.privacy.ledger.chain import budget_digest, check_chain, entry_digest
 from tamis.privacy.ledger.head import Head, Mark, check_count
 from tamis.privacy.ledger.spending import tally
@@ -41,7 +41,7 @@ class Ledger:
 
     def create(self, name: str, epsilon: float, delta: float, unit: str) -> Budget:
         """A new budget: what may be revealed about each ``unit`` in all."""
-        name, unit = check_text(name, "name"), check_text(unit, "unit")
+        name, unit = check_text(name, "name"), check_text(unit, "unit", most=200)
         cost = check_epsilon(epsilon), check_delta(delta)
         budget = Budget(name, *cost, unit, self._today())
         with self._alone() as head:
@@ -86,12 +86,15 @@ class Ledger:
         have been made all the same when the reason was a failing disk or network.
         """
         purpose = check_purpose(purpose)
+        check_bounds(guarantee)
         with self._alone(name) as head:
             budget, entries = self._checked(self._find(name, head), head)
-            if not budget.can_afford(guarantee):
-                raise _refused(budget, guarantee)
-            entry = self._next(budget, entries, guarantee, purpose)
-            self._store.add_entry(entry)
+            affordable = budget.can_afford(guarantee)
+            if affordable:
+                entry = self._next(budget, entries, guarantee, purpose)
+                self._store.add_entry(entry)
+        if not affordable:  # what is left is computed while others may go on
+            raise _refused(budget, guarantee)
         self._move_head(name, Mark(entry.number, entry.digest))
         return entry
 
@@ -201,9 +204,15 @@ class Ledger:
 
     def _move_head(self, name: str, mark: Mark) -> None:
         """Only forwards, and only for a budget whose chain was just checked."""
-        with self._lock, self._store.writing():
-            head = self._store.head.read() or Head(self.id)
-            self._store.write_head(head.moved(name, mark))
+        try:
+            with self._lock, self._store.writing():
+                head = self._store.head.read() or Head(self.id)
+                self._store.write_head(head.moved(name, mark))
+        except LedgerUnavailable as error:
+            raise LedgerUnavailable(
+                f"The change to budget {name!r} is in the ledger and counts, but its mark outside "
+                f"of it could not be written, so nothing may be drawn for it: {error}"
+            ) from error
 
 
 def _refused(budget: Budget, asked: Guarantee) -> BudgetRefused:

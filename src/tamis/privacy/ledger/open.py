@@ -35,7 +35,7 @@ def open_ledger(where: str | Path | None = None) -> Ledger:
         raise InvalidInput(
             f"The ledger must be a file, and {str(where)!r} is a folder; add a file name to it."
         )
-    return Ledger(SqliteStore(Path(where).absolute()))
+    return Ledger(SqliteStore(Path(where).expanduser().absolute()))
 
 
 def data_folder() -> Path:

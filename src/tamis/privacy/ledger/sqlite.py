@@ -83,15 +83,21 @@ class SqliteStore(Store):
             self._log_ahead()
             for setting in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
                 self.run(f"PRAGMA {setting}")
-        with self.writing():
-            if not self.run("SELECT 1 FROM sqlite_master WHERE name = 'entries'"):
-                self.make_tables(uuid.uuid4().hex)
-                self.run(f"PRAGMA application_id = {_APPLICATION}")
+        if not self._has_tables():
+            with self.writing():
+                if not self._has_tables():  # someone else may have been first
+                    self.make_tables(uuid.uuid4().hex)
+                    self.run(f"PRAGMA application_id = {_APPLICATION}")
+        with self.reading():
             self.id = self.identify()
         if not self.budgets() and self.head.read() is None:
             with self.writing():
                 if self.head.read() is None:
                     self.head.write(Head(self.id))
+
+    def _has_tables(self) -> bool:
+        with self._errors():
+            return bool(self.run("SELECT 1 FROM sqlite_master WHERE name = 'entries'"))
 
     def _check_owner(self) -> None:
         """Files of other programs are left alone."""
@@ -107,7 +113,7 @@ class SqliteStore(Store):
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                if self.run("PRAGMA journal_mode = WAL")[0][0] == "wal":
+                if self.run("PRAGMA journal_mode = WAL") == [("wal",)]:
                     return
                 raise LedgerUnavailable(
                     "The ledger's file system does not support a write-ahead log; keep the ledger "

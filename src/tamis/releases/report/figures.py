@@ -1,137 +1,177 @@
-"""The two figures of a report and the same in numbers. They depend on the plan alone, not on data.
-
-Beside the plan stand the classical selections with the same budget: noise of Laplace or Gauss and a
-threshold, on keys that were sampled in the same way. With c = `elements_per_key` their noise and
-threshold are c times those for one element, because frequencies in units of c are what they see.
-"""
+"""The two figures of a report and the same in numbers. They depend on the plan, not on data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
-from tamis.releases.report.svg import Axis, Floats, Label, Line, chart, log_ticks
-from tamis.releases.report.text import counted, frequency, percent, table
-from tamis.weighted.baselines import laplace_survival
+from tamis.releases.report.svg import Axis, Label, Line, chart, log_axis
+from tamis.releases.report.text import percent, table
+from tamis.releases.report.ways import HIGHEST, Floats, Ints, Way
+from tamis.weighted.intervals import intervals
 from tamis.weighted.plan import Plan
-from tamis.weighted.selections import GaussianThreshold, LaplaceThreshold
 
-_HIGHEST = 2**61
 _PERCENT = [(p / 100, f"{p} %") for p in (0, 25, 50, 75, 100)]
+_DIGIT, _NUMBER = 0.024, 0.011  # of the width and the height that figures on the axes take
+_UPPER, _LOWER = 0.84, (0.62, 0.38, 0.14)  # heights of names to the left and to the right
+_LARGE = 1e200
+_ROOM = 0.27  # of the width that a name to the left needs
+_BESIDE, _OVER = 0.04, 0.065  # from a line to its name
+_PLACES = (0.78, 0.65, 0.5, 0.35, 0.22)  # where names above and below lines may stand
+
+
+def naming_figure(compared: Sequence[Way]) -> str:
+    """The probability that a key is named, by its frequency."""
+    x, y = _frequencies(compared), Axis(0.0, 1.0, _PERCENT, "named with probability")
+    at = _points(x, 160)
+    ordered = sorted(compared, key=lambda way: (way.half, way.style))
+    curves = [way.reporting(at) for way in ordered]
+    labels = _beside(x, at, ordered, curves)
+    lines = [
+        Line(at, curve, way.style, label)
+        for way, curve, label in zip(ordered, curves, labels, strict=True)
+    ]
+    described = "; ".join(
+        f"{' '.join(way.name)}: half as likely as ever at frequency {way.half:,}"
+        for way in compared
+    )
+    return chart(x, y, lines[::-1], "naming", "Probability that a key is named", described)
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way to name keys: the probability for each frequency, and where it is half its highest."""
+class Sizes:
+    """Error and interval of keys of some frequencies; computed together because they are slow."""
 
-    name: Sequence[str]
-    style: str
-    reporting: Callable[[npt.ArrayLike], Floats]
-    half: float
+    at: Ints
+    error: Floats
+    low: Ints
+    high: Ints
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Sizes:
+        return Sizes(self.at[chosen], self.error[chosen], self.low[chosen], self.high[chosen])
 
 
-def ways(plan: Plan) -> list[Way]:
-    """The plan and the two classical selections."""
-    g, q = plan.guarantee, plan.scheme.probability
-    budget, c = (g.epsilon, g.delta, g.keys_per_unit), g.elements_per_key
-    laplace, gauss = LaplaceThreshold(*budget), GaussianThreshold(*budget)
+def sizes(plan: Plan, compared: Sequence[Way]) -> Sizes:
+    """For all frequencies that are drawn or in the table."""
+    at = np.union1d(_points(_frequencies(compared), 50), _shown(compared))
+    return Sizes(at, _errors(plan, at), *_intervals(plan, at))
 
-    def by_laplace(w: npt.ArrayLike) -> Floats:
-        return q(w) * laplace_survival((laplace.threshold - np.asarray(w) / c) / laplace.scale)
 
-    def by_gauss(w: npt.ArrayLike) -> Floats:
-        return q(w) * np.asarray(ndtr((np.asarray(w) / c - gauss.threshold) / gauss.scale))
-
-    def planned(w: npt.ArrayLike) -> Floats:
-        return np.asarray(plan.reporting(w))
-
-    return [
-        Way(("tamis, this release",), "one", planned, lowest(planned)),
-        Way(("Laplace noise", "and a threshold"), "two", by_laplace, lowest(by_laplace)),
-        Way(("Gaussian noise", "and a threshold"), "three", by_gauss, lowest(by_gauss)),
+def error_figure(compared: Sequence[Way], known: Sizes) -> str:
+    """The error of what a key adds to a sum and the width of the interval, by frequency."""
+    x = _frequencies(compared)
+    drawn = known.where((known.at >= x.low) & (known.at <= x.high))
+    error, width = drawn.error, (drawn.high - drawn.low).astype(np.float64)
+    y = _heights(np.concatenate([error, width]))
+    over, under = _above_and_below(x.share(drawn.at), y.share(error), y.share(width))
+    lines = [
+        Line(drawn.at, error, "one", Label(("error in a sum",), over, over, "middle")),
+        Line(drawn.at, width, "other", Label(("width of the interval",), under, under, "middle")),
     ]
+    described = (
+        f"For a key of frequency {drawn.at[-1]:,} the root of the mean squared error is "
+        f"{error[-1]:,.3g}, and the interval is {width[-1]:,.0f} wide."
+    )
+    return chart(x, y, lines, "error", "Error and width of the interval", described)
 
 
-def lowest(reporting: Callable[[npt.ArrayLike], Floats], share: float = 0.5) -> int:
-    """The lowest frequency named with this share of the highest probability that there is."""
-    wanted = share * float(reporting([_HIGHEST])[0])
-    low, high = 0, 1
-    while high < _HIGHEST and float(reporting([high])[0]) < wanted:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if float(reporting([middle])[0]) < wanted else (low, middle)
-    return high
-
-
-def naming_figure(plan: Plan, compared: Sequence[Way]) -> str:
-    """The probability that a key is named, by its frequency."""
-    x = _frequencies(compared)
-    at = _points(x, 160)
-    y = Axis(0.0, 1.0, _PERCENT, "probability")
-    ordered = sorted(compared, key=lambda way: (way.half, way.style))
-    lines = [_curve(way, place, x, at) for place, way in enumerate(ordered)]
-    title = "Probability that a key is named, by its frequency"
-    return chart(x, y, lines[::-1], "naming", title, _described(plan, compared))
-
-
-def error_figure(plan: Plan, compared: Sequence[Way]) -> str:
-    """The error of the estimate and the width of the interval, by frequency."""
-    x = _frequencies(compared)
-    at = _points(x, 70)
-    error = np.asarray(plan.error(at))
-    width = np.array([high - low for low, high in (plan.interval(int(w)) for w in at)], np.float64)
-    both = np.concatenate([error, width])
-    low, high = max(0.3, both.min() * 0.6), max(3.0, both.max() * 1.7)
-    y = Axis(low, high, [(v, frequency(v)) for v in log_ticks(low, high)], "size", log=True)
-    spots = [(error, "one", ("error of the estimate",)), (width, "two", ("width of the interval",))]
-    lines = [_named(x, y, at, *spot, above=bool(spot[0][-9] >= both[[len(at) - 9, -9]].max()))
-             for spot in spots]
-    title = "Error of the estimate and width of the interval, by frequency"
-    return chart(x, y, lines, "error", title, _errors_described(plan, at, error, width))
-
-
-def numbers(plan: Plan, compared: Sequence[Way]) -> str:
+def numbers(compared: Sequence[Way], known: Sizes) -> str:
     """Both figures as a table."""
-    half = compared[0].half
-    chosen = sorted({max(1, round(half * s)) for s in (0.25, 0.5, 0.75, 1, 1.5, 2, 5, 50)})
-    head = ["frequency", "named", "by Laplace noise", "by Gaussian noise", "error", "interval"]
-    rows = []
-    for w in chosen:
-        low, high = plan.interval(w)
-        named = [_escaped(percent(float(way.reporting([w])[0]))) for way in compared]
-        rows.append([f"{w:,}", *named, f"{float(plan.error(w)):,.3g}", f"{low:,} to {high:,}"])
+    shown = known.where(np.isin(known.at, _shown(compared)))
+    named = [[percent(p) for p in way.reporting(shown.at).tolist()] for way in compared]
+    error = [f"{e:,.3g}" for e in shown.error.tolist()]
+    ends = zip(shown.low.tolist(), shown.high.tolist(), strict=True)
+    interval = [f"{low:,} to {high:,}" for low, high in ends]
+    rows = zip([f"{w:,}" for w in shown.at.tolist()], *named, error, interval, strict=True)
+    noise = [f"with {kind} noise" for kind in ("Laplace", "Gaussian")]
+    head = ["frequency", "named", *noise, "error in a sum", "interval"]
     return table(head, rows, "The same in numbers", "numbers")
 
 
-def _escaped(text: str) -> str:
-    return text.replace("<", "&lt;").replace(">", "&gt;")
+def _shown(compared: Sequence[Way]) -> Ints:
+    shares = (0.25, 0.5, 0.75, 1, 1.5, 2, 5, 50)
+    return np.unique([min(HIGHEST, max(1, round(compared[0].half * share))) for share in shares])
+
+
+def _errors(plan: Plan, at: Ints) -> Floats:
+    """`Plan.error`, also where it is too large for a float: then it is drawn as a large one."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = np.asarray(plan.error(at))
+    return np.where(error < _LARGE, error, _LARGE)
+
+
+def _intervals(plan: Plan, at: Ints) -> tuple[Ints, Ints]:
+    """`Plan.interval` of many frequencies, at the cost of few."""
+    law = plan.mechanism.law
+    rows = [law.row(int(w)) for w in at]
+    tokens = [j[np.searchsorted(np.cumsum(p), p.sum() / 2)] for j, p in rows]
+    return intervals(law, tokens, plan.coverage)
 
 
 def _frequencies(compared: Sequence[Way]) -> Axis:
-    """From a tenth of where this release names half to beyond where all others do."""
+    """Well before this release names half of what it can, to well after all others do."""
     centre = compared[0].half
     last = max(way.half for way in compared if way.half <= 1000 * centre)
-    low, high = max(1.0, centre / 10), max(12.0, 10.0 * last)
-    ticks = [(v, frequency(v)) for v in log_ticks(low, high)]
-    return Axis(low, high, ticks, "frequency of the key", log=True)
+    low, high = max(1.0, centre / 7), max(12.0, min(7.0 * last, float(HIGHEST)))
+    return log_axis(low, high, "frequency of the key (logarithmic)", _DIGIT)
 
 
-def _points(x: Axis, many: int) -> npt.NDArray[np.int64]:
+def _heights(values: Floats) -> Axis:
+    """From below the smallest to above the largest, with room for a name."""
+    low, high = max(0.01, float(values.min())), max(0.02, float(values.max()))
+    margin = max(1.5, (high / low) ** 0.2)
+    return log_axis(low / margin, high * margin, "as a frequency (logarithmic)", _NUMBER)
+
+
+def _points(x: Axis, many: int) -> Ints:
     return np.unique(np.rint(np.geomspace(x.low, x.high, many)).astype(np.int64))
 
 
-def _curve(way: Way, place: int, x: Axis, at: npt.NDArray[np.int64]) -> Line:
-    """A curve with its name: the first at its upper left, the others at their lower right."""
-    y = way.reporting(at)
-    left = place == 0 and float(x.share(way.half)) > 0.36
-    level = (0.84 if left else (0.62, 0.38, 0.14)[place]) * float(y[-1])
-    of = (float(x.share(np.interp(level, y, at))), level)
-    shift = -0.05 if left else _right_of(x, place)
-    text = [*way.name, f"even odds at {way.half:,}"] if place == 0 else way.name
-    label = Label(way.name, of, (of[0] + shift, level), "end" if left else "start")
-    return Line(at.astype(np.float64), y, way.style, label)
+def _beside(x: Axis, at: Ints, ordered: Sequence[Way], curves: Sequence[Floats]) -> list[Label]:
+    """Names of curves that rise: the first to the left of all, the others to the right of all.
+
+    Where curves end too low for that, names stand above them.
+    """
+    tops = [float(curve[-1]) for curve in curves]
+    low = max(tops) < 0.7
+    labels = []
+    for n, (way, curve, top) in enumerate(zip(ordered, curves, tops, strict=True)):
+        left = _meets(x, at, curve, _UPPER * top)
+        if n == 0 and left > _ROOM:
+            here = (left, _UPPER * top)
+            labels.append(Label(way.name, here, (left - _BESIDE, here[1]), "end"))
+            continue
+        height = max(_LOWER[n] * top, float(curve[0]))
+        here = (_meets(x, at, curve, height), height)
+        right = _BESIDE + max(_meets(x, at, other, height) for other in curves)
+        there = (here[0], 1.1 - 0.17 * n) if low else (min(right, 0.7), height)
+        labels.append(Label(way.name, here, there))
+    return labels
+
+
+def _meets(x: Axis, at: Ints, curve: Floats, height: float) -> float:
+    """Where a curve that does not fall reaches a height, as a share of the axis."""
+    return float(np.interp(height, np.maximum.accumulate(curve), x.share(at)))
+
+
+def _above_and_below(
+    x: Floats, first: Floats, second: Floats
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Where the names of two lines stand: above the one, below the other, where they are apart."""
+
+    def gap(place: float) -> float:
+        near = np.abs(x - place) < 0.2
+        return max(
+            float(first[near].min() - second[near].max()),
+            float(second[near].min() - first[near].max()),
+        )
+
+    place = max(_PLACES, key=lambda p: (round(gap(p), 3), p))
+    near = np.abs(x - place) < 0.2
+    spots = [(place, float(line[near].max()) + _OVER) for line in (first, second)]
+    lower = int(spots[0][1] > spots[1][1])
+    spots[lower] = (place, float((first, second)[lower][near].min()) - _OVER)
+    return spots[0], spots[1]

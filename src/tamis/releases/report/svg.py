@@ -13,9 +13,11 @@ from html import escape
 import numpy as np
 import numpy.typing as npt
 
+from tamis.releases.report.text import frequency
+
 Floats = npt.NDArray[np.float64]
 WIDTH, HEIGHT = 460, 310
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 16, 48
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 22, 30, 46
 _LINE = 15  # height of a line of text
 
 
@@ -39,7 +41,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Label:
-    """The name of a line: which point it belongs to, and where it stands (shares of the plot)."""
+    """The name of a line: the point it belongs to, and where it stands, in shares of the plot."""
 
     text: Sequence[str]
     of: tuple[float, float]
@@ -49,20 +51,18 @@ class Label:
 
 @dataclass(frozen=True)
 class Line:
-    """A line in one of the styles of the page: ``one``, ``two``, ``three`` or ``aside``."""
+    """A line in one of the styles of the page, such as ``one``, and its name."""
 
-    x: Floats
+    x: npt.NDArray[np.int64]
     y: Floats
     style: str
-    label: Label | None = None
-    dot: tuple[float, float] | None = None
+    label: Label
 
 
 def chart(x: Axis, y: Axis, lines: Sequence[Line], name: str, title: str, described: str) -> str:
     """A chart with a title and a description for those who do not see it."""
     parts = [_grid(x, y), *(_path(x, y, line) for line in lines)]
-    parts += [_label(line.label, line.style) for line in lines if line.label]
-    parts += [_dot(x, y, line) for line in lines if line.dot]
+    parts += [_label(line.label, line.style) for line in lines]
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-labelledby="{name}-title {name}-description">'
@@ -73,14 +73,19 @@ def chart(x: Axis, y: Axis, lines: Sequence[Line], name: str, title: str, descri
     )
 
 
-def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten on a short axis, powers of ten alone on a long one."""
+def log_axis(low: float, high: float, name: str, room: float) -> Axis:
+    """A logarithmic axis with as many round numbers as there is room for.
+
+    ``room`` is the share of the axis that one number takes, or one digit if it lies across.
+    """
     decades = math.log10(high / low)
-    steps = (1, 2, 5) if decades < 2.6 else (1,)
-    every = max(1, math.ceil(decades / 7))
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    values = [step * 10.0**p for p in powers if p % every == 0 for step in steps]
-    return [v for v in values if low * 0.999 <= v <= high * 1.001]
+    for steps, apart in (((1, 2, 5), 0.3), ((1, 3), 0.47), ((1,), 1.0), ((1,), 2.0), ((1,), 4.0)):
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        round_ones = [s * 10.0**p for p in powers if p % max(1, int(apart)) == 0 for s in steps]
+        ticks = [(v, frequency(v)) for v in round_ones if low * 0.999 <= v <= high * 1.001]
+        if apart / decades >= room * max((len(text) for _, text in ticks), default=0):
+            break
+    return Axis(low, high, ticks, name, log=True)
 
 
 def _grid(x: Axis, y: Axis) -> str:
@@ -94,8 +99,8 @@ def _grid(x: Axis, y: Axis) -> str:
         parts.append(f'<line class="grid" x1="{at:.1f}" y1="{_TOP}" x2="{at:.1f}" y2="{bottom}"/>')
         parts.append(f'<text class="tick" x="{at:.1f}" y="{bottom + 17}" {_MIDDLE}>{text}</text>')
     parts.append(f'<line class="axis" x1="{_LEFT}" y1="{bottom}" x2="{right}" y2="{bottom}"/>')
-    middle = (_LEFT + right) / 2
-    parts.append(f'<text class="name" x="{middle}" y="{HEIGHT - 9}" {_MIDDLE}>{x.name}</text>')
+    parts.append(f'<text class="name" x="{right}" y="{HEIGHT - 8}" {_END}>{x.name}</text>')
+    parts.append(f'<text class="name" x="2" y="14">{y.name}</text>')
     return "\n".join(parts)
 
 
@@ -120,7 +125,7 @@ def _path(x: Axis, y: Axis, line: Line) -> str:
 
 def _label(label: Label, style: str) -> str:
     (a, b), (c, d) = _across(*label.of), _across(*label.at)
-    gap = -5 if label.anchor == "end" else 5
+    gap = {"start": 5, "middle": 0, "end": -5}[label.anchor]
     top = d + 4 - _LINE * (len(label.text) - 1) / 2
     lines = "".join(
         f'<tspan x="{c + gap:.1f}" y="{top + _LINE * n:.1f}">{escape(text)}</tspan>'
@@ -128,9 +133,3 @@ def _label(label: Label, style: str) -> str:
     )
     leader = f'<line class="leader {style}" x1="{a:.1f}" y1="{b:.1f}" x2="{c:.1f}" y2="{d:.1f}"/>'
     return f'{leader}<text class="label {style}" text-anchor="{label.anchor}">{lines}</text>'
-
-
-def _dot(x: Axis, y: Axis, line: Line) -> str:
-    assert line.dot is not None
-    a, b = _across(float(x.share(line.dot[0])), float(y.share(line.dot[1])))
-    return f'<circle class="dot {line.style}" cx="{a:.1f}" cy="{b:.1f}" r="4"/>'

@@ -66,12 +66,12 @@ def percent(share: float) -> str:
     """A probability in per cent; what is neither never nor always does not look so.
 
     >>> percent(0.123), percent(0.99999), percent(3e-6), percent(1.0)
-    ('12.3 %', '>99.9 %', '<0.1 %', '100 %')
+    ('12.3 %', 'over 99.9 %', 'under 0.1 %', '100 %')
     """
     if 0 < share < 0.001:
-        return "<0.1 %"
+        return "under 0.1 %"
     if 0.999 < share < 1:
-        return ">99.9 %"
+        return "over 99.9 %"
     return f"{100 * share:.3g} %"
 
 

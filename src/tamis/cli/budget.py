@@ -1,0 +1,143 @@
+"""`tamis budget`: what may be revealed in all, and what has been."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from tamis.cli import options as o
+from tamis.cli import streams
+
+if TYPE_CHECKING:
+    from tamis.privacy.ledger import Budget, Entry
+
+EXAMPLES = """Examples:
+  tamis budget create "visits 2024" --epsilon 2 --delta 1e-6 --unit user_id
+  tamis budget list
+  tamis budget show "visits 2024"
+  tamis budget history "visits 2024" --json"""
+CREATE_EXAMPLES = """Examples:
+  tamis budget create "visits 2024" --epsilon 2 --delta 1e-6 --unit user_id
+  tamis budget create team --epsilon 1 --delta 1e-7 --unit customer \\
+      --ledger postgresql://tamis@database/ledgers"""
+LIST_EXAMPLES = """Examples:
+  tamis budget list
+  tamis budget list --ledger ledger.sqlite --json"""
+SHOW_EXAMPLES = """Examples:
+  tamis budget show "visits 2024"
+  tamis budget show "visits 2024" --json"""
+HISTORY_EXAMPLES = """Examples:
+  tamis budget history "visits 2024"
+  tamis budget history "visits 2024" --ledger ledger.sqlite --json"""
+
+Name = Annotated[str, Parameter(help="The name of the budget.")]
+_UNIT = "Whom it protects: the name of the unit column of its releases."
+
+
+def create(
+    name: Name,
+    /,
+    *,
+    epsilon: o.Epsilon,
+    delta: o.Delta,
+    unit: Annotated[str, Parameter(help=_UNIT)] = "element",
+    ledger: o.Ledger = None,
+    json: o.Json = False,
+) -> None:
+    """Create a budget. It cannot be changed afterwards."""
+    from tamis.privacy.ledger import open_ledger
+
+    with open_ledger(ledger) as opened:
+        made = opened.create(name, epsilon, delta, unit)
+    if json:
+        streams.put_json(_describe(made))
+    else:
+        streams.say(f"created: budget {name!r} for each {unit}")
+
+
+def list_all(*, ledger: o.Ledger = None, json: o.Json = False) -> None:
+    """List all budgets, with what was spent."""
+    from tamis.privacy.ledger import open_ledger
+
+    with open_ledger(ledger) as opened:
+        budgets = opened.budgets()
+    if json:
+        streams.put_json([_describe(b) for b in budgets])
+    elif budgets:
+        streams.put(_table([_row(b) for b in budgets]))
+    else:
+        streams.say("there is no budget yet; make one with: tamis budget create")
+
+
+def show(name: Name, /, *, ledger: o.Ledger = None, json: o.Json = False) -> None:
+    """Show a budget: what was spent, and what is left."""
+    from tamis.privacy.ledger import open_ledger
+
+    with open_ledger(ledger) as opened:
+        found = opened.show(name)
+    if json:
+        streams.put_json(_describe(found))
+        return
+    said = _describe(found)
+    width = max(map(len, said))
+    lines = [f"{field.replace('_', ' '):<{width}}  {value}" for field, value in said.items()]
+    streams.put("\n".join(lines))
+
+
+def history(name: Name, /, *, ledger: o.Ledger = None, json: o.Json = False) -> None:
+    """List what was charged to a budget, oldest first."""
+    from tamis.privacy.ledger import open_ledger
+
+    with open_ledger(ledger) as opened:
+        entries = opened.history(name)
+    if json:
+        streams.put_json([_entry(e) for e in entries])
+    elif entries:
+        fields = ("entry", "day", "epsilon", "delta", "keys_per_unit", "unit", "purpose")
+        streams.put(_table([{f: _entry(e)[f] for f in fields} for e in entries]))
+    else:
+        streams.say(f"nothing was charged to budget {name!r} yet")
+
+
+def _describe(budget: Budget) -> dict[str, Any]:
+    return {
+        "name": budget.name,
+        "unit": budget.unit,
+        "epsilon": budget.epsilon,
+        "delta": budget.delta,
+        "created": budget.created.isoformat(),
+        "releases": budget.entries,
+        "spent_epsilon": budget.spent_epsilon,
+        "remaining_epsilon": budget.remaining,
+        "remaining_delta": budget.remaining_delta,
+    }
+
+
+def _row(budget: Budget) -> dict[str, Any]:
+    fields = ("name", "unit", "epsilon", "delta", "releases", "spent_epsilon")
+    return {f: v for f, v in _describe(budget).items() if f in fields}
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "entry": entry.number,
+        "day": entry.day.isoformat(),
+        "epsilon": entry.epsilon,
+        "delta": entry.delta,
+        "keys_per_unit": entry.keys_per_unit,
+        "elements_per_key": entry.elements_per_key,
+        "unit": entry.unit,
+        "purpose": entry.purpose,
+        "digest": entry.digest,
+        "ledger": entry.ledger,
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    names = [name.replace("_", " ") for name in rows[0]]
+    columns = [[row[field] for row in rows] for field in rows[0]]
+    told = [[f"{v:g}" if isinstance(v, float) else v for v in column] for column in columns]
+    return streams.side_by_side(
+        [streams.column_text(name, values) for name, values in zip(names, told, strict=True)]
+    )

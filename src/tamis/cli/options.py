@@ -1,0 +1,52 @@
+"""Options that several commands share, with their help."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+Epsilon = Annotated[
+    float, Parameter(help="What is promised: smaller is more private; 0.1 to 2 are usual.")
+]
+Delta = Annotated[
+    float,
+    Parameter(help="A chance to be taken much smaller than one over the number of units: 1e-8."),
+]
+KeysPerUnit = Annotated[int, Parameter(help="To how many keys one unit may contribute at most.")]
+ElementsPerKey = Annotated[int, Parameter(help="How often one unit may count in one key at most.")]
+Key = Annotated[
+    list[str],
+    Parameter(name=("--key", "-k"), help="The column whose values are counted; repeat for more."),
+]
+Scheme = Annotated[
+    Literal["everything", "pps", "ppswor"],
+    Parameter(help="Which keys are looked at: all, or a weighted sample at rate tau."),
+]
+Tau = Annotated[float | None, Parameter(help="The rate of the sample: about tau times frequency.")]
+Power = Annotated[float, Parameter(help="Sample by frequency to this power, above 0 and up to 2.")]
+Tokens = Annotated[
+    Literal["whole", "fine"], Parameter(help="Fine tokens give the best order of keys.")
+]
+Coverage = Annotated[float, Parameter(help="How often intervals hold the true frequency.")]
+Output = Annotated[
+    str | None,
+    Parameter(name=("--output", "-o"), help="The file to write; - is standard output."),
+]
+Format = Annotated[
+    Literal["parquet", "csv", "json"] | None,
+    Parameter(help="What is written. By default the name of the file decides, then Parquet."),
+]
+Force = Annotated[bool, Parameter(help="Replace the output file if it exists.")]
+Json = Annotated[bool, Parameter(help="Print one JSON document to standard output.")]
+Table = Annotated[
+    str | None, Parameter(help="For a DuckDB database: the name of a table, or a query.")
+]
+Budget = Annotated[str | None, Parameter(help="The budget to charge, before anything is drawn.")]
+Ledger = Annotated[
+    str | None,
+    Parameter(
+        help="Where budgets are kept: a file, or postgresql://... By default TAMIS_LEDGER, or a "
+        "file in your data folder."
+    ),
+]

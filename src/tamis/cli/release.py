@@ -1,0 +1,176 @@
+"""`tamis release`: from a table of events to a file that may be shared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from tamis.cli import files, inputs, streams
+from tamis.cli import options as o
+from tamis.cli.failures import Failed
+
+if TYPE_CHECKING:
+    from tamis.releases.release import Release
+
+EXAMPLES = """Examples:
+  tamis release events.parquet --key query --unit user_id --keys-per-unit 4 \\
+      --epsilon 1 --delta 1e-8 -o release.parquet
+  tamis release 'logs/*.csv.gz' --key page --epsilon 1 --delta 1e-8 \\
+      --where "status = 200" --format csv > pages.csv
+  tamis release sales.duckdb --table sales --key product --unit customer \\
+      --keys-per-unit auto --epsilon 0.5 --delta 1e-7 \\
+      --budget "sales 2024" -o products.parquet"""
+
+_EVENTS = "Parquet, CSV, JSON lines (also .gz and .zst), a DuckDB database; - is CSV."
+_UNIT = "The column that says to whom a row belongs. Without it rows are protected, not people."
+_KEYS = "To how many keys one unit may contribute; it is enforced. auto chooses it privately."
+_SIZE = "About how many keys to sample, in place of a scheme; it costs a share of epsilon."
+_TOTAL = "A share of epsilon for the total, with which to estimate what is not named."
+_MEMORY = "How much memory to use, such as 4GB; what does not fit goes to disk."
+
+
+def release(
+    *events: Annotated[str, Parameter(help=_EVENTS)],
+    key: o.Key,
+    epsilon: o.Epsilon,
+    delta: o.Delta,
+    unit: Annotated[str | None, Parameter(help=_UNIT)] = None,
+    keys_per_unit: Annotated[int | Literal["auto"] | None, Parameter(help=_KEYS)] = None,
+    elements_per_key: o.ElementsPerKey = 1,
+    output: o.Output = None,
+    format: o.Format = None,
+    force: o.Force = False,
+    show: Annotated[bool, Parameter(help="Print the first rows as well.")] = False,
+    where: Annotated[str | None, Parameter(help="Count only rows with this condition.")] = None,
+    count: Annotated[str | None, Parameter(help="A column of counts, if already counted.")] = None,
+    table: o.Table = None,
+    nulls: Annotated[
+        Literal["drop", "keep"], Parameter(help="Whether rows without a key count, as NULL.")
+    ] = "drop",
+    scheme: o.Scheme = "everything",
+    tau: o.Tau = None,
+    power: o.Power = 1.0,
+    sample_size: Annotated[int | None, Parameter(help=_SIZE)] = None,
+    total_share: Annotated[float, Parameter(help=_TOTAL)] = 0.0,
+    tokens: o.Tokens = "whole",
+    coverage: o.Coverage = 0.95,
+    budget: o.Budget = None,
+    ledger: o.Ledger = None,
+    purpose: Annotated[str | None, Parameter(help="Words for the budget's history.")] = None,
+    memory: Annotated[str | None, Parameter(help=_MEMORY)] = None,
+    threads: Annotated[int | None, Parameter(help="How many cores to use.")] = None,
+    dry_run: Annotated[bool, Parameter(help="Show the plan only: nothing is read.")] = False,
+    json: o.Json = False,
+) -> None:
+    """Turn a table of events into a file that may be shared.
+
+    It holds which keys occur, about how often (with intervals), and what is
+    guaranteed. Whatever can be refused is refused before a budget is charged and
+    before anything is drawn.
+    """
+    law: dict[str, Any] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "elements_per_key": elements_per_key,
+        "scheme": inputs.scheme(scheme, tau, power),
+        "tokens": tokens,
+        "coverage": coverage,
+    }
+    if dry_run:
+        _show_plan(law, unit, keys_per_unit, json)
+        return
+    target = files.target(output, format, force, events, other_output=json or show)
+    with inputs.files(events) as paths:
+        import tamis
+
+        made = tamis.release(
+            paths,
+            key=key,
+            unit=unit,
+            keys_per_unit=keys_per_unit,
+            where=where,
+            count=count,
+            table=table,
+            nulls=nulls,
+            sample_size=sample_size,
+            total_share=total_share,
+            budget=budget,
+            ledger=ledger,
+            purpose=purpose,
+            memory=memory,
+            threads=threads,
+            **law,
+        )
+    _save(made, target)
+    _tell(made, target)
+    if json:
+        streams.put_json(_document(made, target, show))
+    elif show or target is None:
+        streams.put(streams.table_text(made.to_arrow(), streams.FIRST))
+
+
+def _show_plan(law: dict[str, Any], unit: str | None, bound: int | str | None, json: bool) -> None:
+    import tamis
+    from tamis.cli.plan import describe
+
+    if bound == "auto":
+        streams.say("the plan is for the largest bound that auto may choose; others name more.")
+    keys = bound if isinstance(bound, int) else 1 if bound is None else 128
+    made = tamis.plan(**law, keys_per_unit=keys, unit=unit or "element")
+    if json:
+        streams.put_json(describe(made))
+    else:
+        streams.put(str(made))
+
+
+def _save(made: Release, target: files.Target | None) -> None:
+    if target is None:
+        return
+    try:
+        target.save(made)
+    except Failed as error:
+        raise Failed(f"{error} The release had been drawn: what it cost is spent.") from None
+
+
+def _tell(made: Release, target: files.Target | None) -> None:
+    """What was guaranteed, in a line or two."""
+    from tamis.weighted.show import printable
+
+    streams.say(printable(guarantee(made)))
+    entry = made.about.entry
+    if entry is not None:
+        streams.say(f"charged to budget {entry['budget']!r} as entry {entry['entry']}")
+    if target is None:
+        streams.say("nothing is saved: name a file with -o to keep a release")
+    elif target.kind != "parquet":
+        streams.say("only a Parquet file holds the guarantee and can be verified")
+
+
+def guarantee(made: Release) -> str:
+    """What is promised for one unit."""
+    g, bounds = made.guarantee, ""
+    if g.unit != "element":
+        bounds = f" with at most {_many(g.keys_per_unit, 'key')}"
+    if g.elements_per_key > 1:
+        bounds += f" and {_many(g.elements_per_key, 'element')} in each"
+    return (
+        f"{_many(len(made), 'key')} named; epsilon {g.epsilon:g}, delta {g.delta:g} when one "
+        f"{g.unit}{bounds} is added or removed"
+    )
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _document(made: Release, target: files.Target | None, show: bool) -> dict[str, Any]:
+    """What a program wants to know; all rows if there is no file, and the first ones on request."""
+    about = made.about.describe()
+    told = ("guarantee", "spent", "curve", "scheme", "key", "nulls", "counted", "ledger", "day")
+    document: dict[str, Any] = {"keys": len(made), "file": target.name if target else None}
+    document |= {name: about[name] for name in told}
+    if target is None or show:
+        first = made.to_arrow() if target is None else made.to_arrow().slice(0, streams.FIRST)
+        document["rows"] = streams.records(first)
+    return document

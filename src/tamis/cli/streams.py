@@ -1,0 +1,138 @@
+"""Where things go: data to standard output, messages to standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TextIO
+
+from tamis.cli.failures import Failed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STANDARD = "\0"  # a file called -, which stands for standard input or output
+FIRST = 10  # so many rows are shown of a new release
+
+
+def say(message: str) -> None:
+    """A message for a person."""
+    with contextlib.suppress(OSError):
+        _write(sys.stderr, _encoded(sys.stderr, message))
+
+
+def put(text: str) -> None:
+    """Data as text."""
+    with _writing():
+        _write(sys.stdout, _encoded(sys.stdout, text))
+
+
+def put_bytes(data: bytes) -> None:
+    """Data as it stands."""
+    with _writing():
+        _write(sys.stdout, data)
+
+
+def put_json(document: Any) -> None:
+    """One document, in UTF-8 whatever the terminal speaks."""
+    put_bytes(as_json(document))
+
+
+def as_json(document: Any) -> bytes:
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=plain)
+    return f"{text}\n".encode()
+
+
+def flush() -> None:
+    with _writing():
+        sys.stdout.flush()
+
+
+def give_up() -> None:
+    """Nothing more is written; without this, Python complains when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        give_up()
+        raise Failed(f"standard output cannot be written: {error.strerror}.") from None
+
+
+def _write(stream: TextIO, data: bytes) -> None:
+    """All of it: where Python does not buffer, a write may take a part and say so."""
+    stream.flush()
+    rest = memoryview(data)
+    while rest:
+        rest = rest[stream.buffer.write(rest) :]
+    stream.buffer.flush()
+
+
+def _encoded(stream: TextIO, text: str) -> bytes:
+    """A line; what the encoding lacks is spelt out."""
+    return f"{text}\n".encode(stream.encoding or "utf-8", "backslashreplace")
+
+
+def plain(value: Any) -> str:
+    """Dates and the like as text; bytes as hexadecimal digits; nothing for what is missing."""
+    if value is None or isinstance(value, bytes):
+        return value.hex() if value else ""
+    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+
+
+def table_text(table: pa.Table, first: int | None = None) -> str:
+    """A table in aligned columns. Its values are data, so they are escaped and cut."""
+    from tamis.weighted.sample import ADDED
+
+    shown = table if first is None else table.slice(0, first)
+    names = shown.column_names
+    columns = [column_text(n, c.to_pylist(), n in ADDED) for n, c in zip(names, shown, strict=True)]
+    more = table.num_rows - shown.num_rows
+    return side_by_side(columns) + (f"\n... and {more:,} more" if more else "")
+
+
+def side_by_side(columns: Sequence[Sequence[str]]) -> str:
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def column_text(name: str, values: Sequence[Any], grouped: bool = True) -> list[str]:
+    """A name and values below it, all of one width; ``grouped`` numbers are 1,234.5."""
+    from tamis.weighted.show import printable, shorten, width
+
+    cells = [shorten(printable(text)) for text in (name, *(_cell(v, grouped) for v in values))]
+    room = max(map(width, cells))
+    spaces = [" " * (room - width(cell)) for cell in cells]
+    right = any(isinstance(v, (int, float)) for v in values)
+    return [s + c if right else c + s for s, c in zip(spaces, cells, strict=True)]
+
+
+def _cell(value: Any, grouped: bool) -> str:
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).lower()
+    if grouped and isinstance(value, (int, float)):
+        return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+    return plain(value)
+
+
+def records(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows as JSON can hold them; what is no number is null there."""
+    return [{name: _finite(value) for name, value in row.items()} for row in table.to_pylist()]
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def unmarked(word: str) -> str:
+    """A word that is not a file."""
+    return word.replace(STANDARD, "-")

@@ -1,0 +1,74 @@
+"""`tamis verify`: re-check a release or a certificate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tamis.cli import inputs, streams
+from tamis.cli import options as o
+from tamis.cli.failures import Failed
+from tamis.cli.streams import STANDARD
+from tamis.privacy.errors import BadData, InvalidInput
+from tamis.privacy.verify import Refused
+
+EXAMPLES = """Examples:
+  tamis verify release.parquet
+  tamis verify certificate.json
+  tamis verify release.parquet --json && echo "may be shared" """
+
+_PARQUET = b"PAR1"
+
+
+def verify(
+    file: Annotated[str, Parameter(help="A release, or a certificate in JSON; - is JSON.")],
+    /,
+    *,
+    json: o.Json = False,
+) -> None:
+    """Re-check what a release or a certificate promises.
+
+    The certificate's integers are rebuilt and checked against the definition of
+    differential privacy. For a release, its rows must also follow from its tokens.
+    The exit code is 0 if all holds and 1 if it was refused.
+    """
+    is_release = file != STANDARD and _start(file) == _PARQUET
+    try:
+        said = _release(file) if is_release else _certificate(inputs.read_text(file))
+    except Refused as reason:
+        raise Failed(f"refused: {reason}") from None
+    if json:
+        streams.put_json({"verified": True, "checked": said})
+    else:
+        streams.put(f"verified: {said}")
+
+
+def _start(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(_PARQUET))
+    except OSError as error:
+        raise BadData(f"{path!r} cannot be read: {error.strerror}.") from None
+
+
+def _release(path: str) -> str:
+    """Whatever is wrong with a release that is there is a reason to refuse it."""
+    import tamis
+
+    try:
+        return tamis.open(path).verify()
+    except InvalidInput as error:
+        raise Refused(str(error)) from None
+
+
+def _certificate(text: str) -> str:
+    from tamis.privacy.certificate import Certificate
+
+    try:
+        return Certificate.read(text).verify()
+    except RecursionError:
+        raise Refused("the certificate is nested too deeply") from None
+    except InvalidInput:
+        raise BadData("this is neither a release nor a certificate in JSON.") from None

@@ -1,0 +1,71 @@
+"""The most frequent keys, each with a dot for its estimate and a whisker for its interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tamis.releases.release import Release
+from tamis.releases.report.svg import Axis, log_axis
+from tamis.releases.report.text import cell, counted, frequency, percent, safe, table
+
+TOP = 20  # so many are shown
+
+
+def top_keys(release: Release) -> str:
+    """A table of the first keys, or a sentence if there are none."""
+    if not len(release):
+        return "<p>No key was named: none was frequent enough, or none was there.</p>"
+    rows = release.to_arrow().slice(0, TOP).to_pylist()
+    scale = _scale(rows)
+    names = [safe(name) for name in release.about.key]
+    head = ["place", *names, "estimate", "interval", _ruler(scale)]
+    body = [[str(n), *_row(release, row, scale)] for n, row in enumerate(rows, start=1)]
+    way = "logarithmic" if scale.log else "linear"
+    shown = "All" if len(release) <= TOP else f"The first {TOP}"
+    caption = (
+        f"{shown} of {counted(len(release), 'named key')}, by estimate; dot: estimate, line: "
+        f"{percent(release.plan.coverage)} interval, on a {way} scale"
+    )
+    return table(head, body, caption, "keys")
+
+
+def _row(release: Release, row: dict[str, Any], scale: Axis) -> list[str]:
+    keys = [cell(row[name]) for name in release.about.key]
+    low, high = row["low"], row["high"]
+    return [*keys, f"{row['estimate']:,.1f}", f"{low:,} to {high:,}", _whisker(row, scale)]
+
+
+def _scale(rows: list[dict[str, Any]]) -> Axis:
+    """From zero if all rows can then be told apart, and by orders of magnitude otherwise."""
+    low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
+    if high > 10 * low:
+        return log_axis(max(1.0, low * 0.8), high * 1.25, "", 0.06)
+    step = next(v for v, _ in log_axis(high / 10, high, "", 0.0).ticks if v >= high / 3)
+    ticks = [(n * step, frequency(n * step)) for n in range(int(high / step) + 1)]
+    return Axis(0.0, high * 1.02, ticks, "")
+
+
+def _ruler(scale: Axis) -> str:
+    marks = "".join(
+        f'<text x="{_share(scale, v)}" y="12" text-anchor="middle">{text}</text>'
+        for v, text in scale.ticks
+    )
+    return f'<svg class="whisker ruler" role="img" aria-label="scale">{marks}</svg>'
+
+
+def _whisker(row: dict[str, Any], scale: Axis) -> str:
+    grid = "".join(
+        f'<line class="grid" x1="{at}" x2="{at}" y1="0" y2="100%"/>'
+        for at in (_share(scale, v) for v, _ in scale.ticks)
+    )
+    low, high, dot = (_share(scale, row[name]) for name in ("low", "high", "estimate"))
+    return (
+        f'<svg class="whisker" aria-hidden="true">{grid}'
+        f'<line class="span" x1="{low}" x2="{high}" y1="50%" y2="50%"/>'
+        f'<circle class="dot" cx="{dot}" cy="50%" r="3.5"/></svg>'
+    )
+
+
+def _share(scale: Axis, value: float) -> str:
+    """A place in per cent, so that the drawing can be made narrower; with a margin for the dot."""
+    return f"{4 + 92 * float(scale.share(value)):.2f}%"

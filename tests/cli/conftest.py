@@ -1,0 +1,92 @@
+"""A folder with data to work in, and the command line as a function."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.cli import main
+
+CANARIES = 1000
+PROMISE = ("--epsilon", "1", "--delta", "1e-12")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run left behind."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+    @property
+    def text(self) -> str:
+        return self.out.decode()
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where commands run: with events, counted words, and a ledger of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TAMIS_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("TAMIS_DEBUG", raising=False)
+    pq.write_table(events(), tmp_path / "events.parquet")
+    counts = "".join(f"word-{n},{3000 // n}\n" for n in range(1, 31))
+    (tmp_path / "words.csv").write_text("word,n\n" + counts)
+    return tmp_path
+
+
+def events() -> pa.Table:
+    """Two keys that are surely named, and canaries that must never be seen: one user each."""
+    keys = ["maps"] * 900 + ["weather"] * 600 + [f"canary-{n:04x}" for n in range(CANARIES)]
+    return pa.table({"query": keys, "user_id": [f"user-{n}" for n in range(len(keys))]})
+
+
+@pytest.fixture
+def tamis(
+    folder: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """Run a command in this process."""
+
+    def run(*words: object, stdin: bytes = b"") -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = main([str(word) for word in words])
+        out, err = capsysbinary.readouterr()
+        return Ran(code, out, err.decode())
+
+    return run
+
+
+@pytest.fixture
+def release(tamis: Run, folder: Path) -> str:
+    """A release file."""
+    made = tamis("release", "events.parquet", "--key", "query", *PROMISE, "-o", "release.parquet")
+    assert made.code == 0, made.err
+    return "release.parquet"
+
+
+@pytest.fixture
+def counted(tamis: Run, folder: Path) -> str:
+    """A release of thirty counted words, all named."""
+    made = tamis("release", "words.csv", "--key", "word", "--count", "n", "--total-share", "0.1",
+                 *PROMISE, "-o", "counted.parquet")  # fmt: skip
+    assert made.code == 0, made.err
+    return "counted.parquet"

@@ -1,0 +1,172 @@
+"""The real program: help, streams, signals and limits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import PROMISE, Run
+
+COMMANDS = (
+    "plan", "release", "sanitize", "query", "report", "verify", "demo", "budget",
+    "budget create", "budget list", "budget show", "budget history",
+)  # fmt: skip
+RELEASE = ("release", "events.parquet", "--key", "query", *PROMISE)
+
+
+def program(*words: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "tamis", *words]
+    return subprocess.run(command, capture_output=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize("words", [("--help",), ("release", "--help"), ("--version",)])
+def test_help_comes_quickly(words: tuple[str, ...]) -> None:
+    start = time.perf_counter()
+    ran = program(*words)
+    assert time.perf_counter() - start < 2  # about 0.25 s on a machine that does nothing else
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from tamis.cli import main; main(['release', '--help'])\n"
+        "heavy = {'duckdb', 'numpy', 'scipy', 'pyarrow', 'dp_accounting'} & set(sys.modules)\n"
+        "sys.exit(f'loaded: {heavy}' if heavy else 0)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_examples_within_eighty_columns(tamis: Run, command: str) -> None:
+    ran = tamis(*command.split(), "--help")
+    assert (ran.code, ran.err) == (0, "")
+    examples = ran.text.split("Examples:\n")[1].split("\n\n")[0]
+    assert examples.count("  tamis " + command.split(maxsplit=1)[0]) >= 2
+    assert max(map(len, ran.text.splitlines())) <= 80
+    if command != "budget":
+        assert "--json" in ran.text
+
+
+def test_usage_errors_are_one_sentence(tamis: Run) -> None:
+    for words in (
+        ("relase",),
+        ("release", "--bogus"),
+        ("release", "x", "--epsilon", "y"),
+        ("plan",),
+    ):
+        ran = tamis(*words)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (2, b"", 1)
+        assert ran.err.startswith("tamis: ")
+    assert 'Did you mean "release"?' in tamis("relase").err
+
+
+def test_data_and_messages_are_apart(folder: Path) -> None:
+    ran = program(*RELEASE, "--format", "csv")
+    assert ran.returncode == 0
+    assert ran.stdout.startswith(b"query,token,estimate,low,high\nmaps,")
+    assert ran.stderr.startswith(b"2 keys named")
+
+
+def test_a_missing_engine_is_named(folder: Path) -> None:
+    code = (
+        "import sys; sys.modules['duckdb'] = None; from tamis.cli import main\n"
+        f"sys.exit(main({list(RELEASE)!r}))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout) == (5, b"")
+    assert ran.stderr.startswith(b"tamis: the package 'duckdb' is needed")
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(folder: Path) -> None:
+    lines = "".join(f"key-{n},{5000 + n}\n" for n in range(5000))
+    Path("many.csv").write_text(f"k,n\n{lines}")
+    program("release", "many.csv", "--key", "k", "--count", "n", *PROMISE, "-o", "r.parquet")
+    command = [sys.executable, "-m", "tamis", "query", "r.parquet", "rows"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full of Linux")
+def test_a_full_disk_behind_standard_output_fails(folder: Path) -> None:
+    for words in (RELEASE, ("--help",)):
+        with Path("/dev/full").open("wb") as full:
+            command = [sys.executable, "-m", "tamis", *words]
+            ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+        assert ran.returncode == 1
+        assert b"No space left on device" in ran.stderr
+        assert b"Traceback" not in ran.stderr
+
+
+def limited() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of files are set as on Unix")
+@pytest.mark.parametrize("name", ["out.parquet", "out.csv"])
+def test_a_disk_that_is_full_half_way_leaves_no_file(folder: Path, name: str) -> None:
+    lines = "".join(f"key-{n},{5000 + n}\n" for n in range(500))
+    Path("many.csv").write_text(f"k,n\n{lines}")
+    before = sorted(path.name for path in folder.iterdir())
+    ran = program("release", "many.csv", "--key", "k", "--count", "n", *PROMISE, "-o", name,
+                  preexec_fn=limited)  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (1, b""), ran.stderr
+    assert b"what it cost is spent" in ran.stderr
+    assert ran.stderr.count(b"\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on Unix")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_in_order(folder: Path, number: signal.Signals) -> None:
+    """In the middle of a query of DuckDB: whatever it spilled is removed."""
+    spill = folder / "spill"
+    spill.mkdir()
+    pq.write_table(pa.table({"query": [f"q{n % 9}" for n in range(10**6)]}), "many.parquet")
+    slow = "levenshtein(rpad(query, 150, 'x'), rpad(query, 150, 'y')) > 0"
+    command = [
+        sys.executable,
+        "-m",
+        "tamis",
+        "release",
+        "many.parquet",
+        *RELEASE[2:],
+        "--where",
+        slow,
+        "-o",
+        "out.parquet",
+    ]
+    env = os.environ | {"TMPDIR": str(spill)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+    ) as running:
+        deadline = time.monotonic() + 30
+        while not list(spill.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        running.send_signal(number)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err) == (128 + number, b"", b"tamis: interrupted.\n")
+    assert list(spill.iterdir()) == []
+    assert not (folder / "out.parquet").exists()
+
+
+def test_a_closed_standard_output_is_no_traceback(folder: Path) -> None:
+    ran = program("budget", "list", preexec_fn=lambda: os.close(1))
+    assert b"Traceback" not in ran.stderr
+    assert ran.returncode == 0

@@ -1,0 +1,123 @@
+"""A condition may look at one row only, and must say the same of it every time."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import tamis
+from tamis.engines.condition import check_condition
+from tamis.engines.protocol import Engine, Request
+from tamis.privacy import randomness
+from tests.engines.counting import counts
+from tests.sources import Forbidden
+
+COLUMNS = ["k", "age", "day", "Tags"]
+
+FINE = [
+    "k = 'a'",
+    "k LIKE 'a%' OR k ILIKE '%b' AND NOT age BETWEEN 1 AND 5",
+    "lower(k) IN ('a', 'b') -- a comment",
+    "day >= DATE '2020-01-01' - INTERVAL 3 DAYS",
+    "extract(year FROM day) = 2020",
+    "day < current_date",
+    "day < today()",
+    "CASE WHEN age > 3 THEN k = 'a' ELSE k IS NOT NULL END",
+    "tags[1] = 'x' AND len(TAGS) > 2",
+    "age::INTEGER % 2 = 0 AND try_cast(k AS INTEGER) > 1",
+    "k ~ '^a' AND regexp_matches(k, 'b')",
+    "(k, age) = ('a', 3)",
+    "k = ')'",
+    "k = ') OR (1=1 --'",
+    "\"k\" = 'it''s'",
+]
+
+
+@pytest.mark.parametrize("where", FINE)
+def test_conditions_on_a_row_are_taken_as_they_are(where: str) -> None:
+    assert check_condition(where, COLUMNS) == where
+
+
+REFUSED = {
+    "other rows": [
+        "k IN (SELECT k FROM data)",
+        "EXISTS (FROM data)",
+        "age > (SELECT avg(age) FROM data)",
+        "count(*) > 1",
+        "age = max(age)",
+        "row_number() OVER () < 5",
+        "sum(age) OVER (PARTITION BY k) < 5",
+        "stats(k) = 'x'",
+    ],
+    "hidden columns": ["rowid < 5", "file_row_number < 5", "filename = 'x'", "data.k = 'a'"],
+    "chance and state": ["random() < 0.5", "uuid() > k", "nextval('s') = 1", "setseed(0.5)"],
+    "the world outside": ["getenv('HOME') = 'x'", "main.f(k)", "a.b.f(k)", "no_such(k)"],
+    "more than a condition": [
+        "true) GROUP BY (k",
+        "true) HAVING (true",
+        "true) QUALIFY (row_number() OVER () = 1",
+        "true) LIMIT (1",
+        "true) ORDER BY (k",
+        "true) UNION ALL SELECT 1 FROM data WHERE (true",
+        "true) OR (true",
+        "true) FILTER (WHERE true",
+        "true) OVER (",
+        "true) USING SAMPLE 10 ROWS --",
+        "1=1) --",
+        "1=1; DROP TABLE data",
+        "true, true",
+        "x := true",
+        "true ORDER BY k",
+        "DISTINCT true",
+        "*",
+        "",
+        " \n",
+        "-- nothing",
+        "garbage garbage",
+        "'",
+        '"',
+        "/* open",
+        "?",
+        "$1 = 1",
+        "list_filter(Tags, lambda k: k = 'a') = []",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", [w for ways in REFUSED.values() for w in ways], ids=repr)
+def test_what_looks_elsewhere_or_says_more_is_refused(where: str) -> None:
+    with pytest.raises(tamis.InvalidInput, match=r"^(where|data has no column) .*\.$"):
+        check_condition(where, COLUMNS)
+
+
+def test_a_misspelt_column_is_guessed() -> None:
+    with pytest.raises(tamis.InvalidInput, match=r"no column 'agee'.* Did you mean 'age'"):
+        check_condition("agee > 3", COLUMNS)
+
+
+def test_conditions_on_a_release_may_name_columns_that_are_checked_later() -> None:
+    assert check_condition("anything = 1") == "anything = 1"
+
+
+@pytest.mark.parametrize("where", ["age > 'x'", "age + k > 2", "k.part = 1", "age LIKE 'a'"])
+def test_conditions_that_do_not_fit_the_types_are_refused_before_any_draw(
+    engine: Engine, where: str
+) -> None:
+    data = pa.table({"k": ["secret"], "age": [5]})
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput) as refused:
+        engine.count(data, Request(("k",), where=where))
+    assert "secret" not in str(refused.value)
+
+
+def test_a_condition_that_fails_on_some_rows_shows_none_of_them(engine: Engine) -> None:
+    data = pa.table({"k": ["5", "secret"]})
+    with pytest.raises(tamis.BadData, match=r"cannot be counted.*ConversionException") as refused:
+        engine.count(data, Request(("k",), where="k::INTEGER = 5"))
+    assert "secret" not in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__
+
+
+def test_a_comment_at_the_end_of_a_condition_hides_nothing(engine: Engine) -> None:
+    data = pa.table({"k": ["a", None, "b"]})
+    assert counts(engine, data, Request(("k",), where="k = 'a' OR k IS NULL --")) == {("a",): 1}

@@ -1,0 +1,424 @@
+"""From events to a release: what comes out, what leaves no trace, and what is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import tamis
+from tamis.engines.duckdb import DuckDB
+from tamis.engines.protocol import Counted, Ints, Request
+from tamis.privacy import randomness
+from tamis.privacy.randomness import Words
+from tests.sources import Forbidden
+
+EPSILON, DELTA = 1.0, 1e-9
+USUAL = {f"usual {n}": 40 * (n + 1) for n in range(20)}
+CANARIES = [f"canary {n:04d}" for n in range(1000)]
+
+
+def events(seed: int = 0, canaries: list[str] = CANARIES) -> pa.Table:
+    """Usual keys, canaries that occur once, each row of another user; in some order."""
+    words = [word for word, n in USUAL.items() for _ in range(n)] + canaries
+    order = np.random.default_rng(seed).permutation(len(words))
+    table = pa.table({"word": words, "user": np.arange(len(words)), "n": np.ones(len(words), int)})
+    return table.take(pa.array(order))
+
+
+def released(data: Any = None, **options: Any) -> tamis.Release:
+    settings: dict[str, Any] = {"key": "word", "epsilon": EPSILON, "delta": DELTA}
+    return tamis.release(events() if data is None else data, **settings | options)
+
+
+# --- what comes out ------------------------------------------------------------------------------
+
+WAYS: dict[str, dict[str, Any]] = {
+    "elements": {},
+    "counts": {"count": "n"},
+    "units": {"unit": "user", "keys_per_unit": 1},
+    "fine tokens": {"tokens": "fine"},
+    "a sample": {"scheme": tamis.Pps(0.05)},
+}
+
+
+@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+def test_usual_keys_are_named_with_intervals_that_hold_their_frequencies(
+    options: dict[str, Any],
+) -> None:
+    rows = released(**options, coverage=1 - 1e-6).to_arrow().to_pylist()
+    assert {row["word"] for row in rows} <= set(USUAL)
+    assert {row["word"] for row in rows} >= {w for w, n in USUAL.items() if n > 100}
+    assert all(row["low"] <= USUAL[row["word"]] <= row["high"] for row in rows)
+
+
+def test_the_guarantee_states_the_unit_and_the_bounds_that_were_enforced() -> None:
+    g = released(unit="user", keys_per_unit=3, elements_per_key=2).guarantee
+    assert g == tamis.Guarantee(EPSILON, DELTA, 3, 2, "user")
+    assert released().guarantee == tamis.Guarantee(EPSILON, DELTA)
+
+
+def test_a_unit_with_everything_changes_no_more_than_its_bounds() -> None:
+    data = pa.concat_tables(
+        [
+            events(),
+            pa.table({"word": ["greedy"] * 5000, "user": [-1] * 5000, "n": [1] * 5000}),
+            pa.table(
+                {"word": [f"many {n}" for n in range(5000)], "user": [-2] * 5000, "n": [1] * 5000}
+            ),
+        ]
+    )
+    assert len(released(data.filter(pa.compute.field("word") == "greedy"))) == 1
+    for bounds in ({"keys_per_unit": 1}, {"keys_per_unit": 2, "elements_per_key": 2}):
+        words = released(data, unit="user", **bounds).to_arrow()["word"].to_pylist()
+        assert set(words) <= set(USUAL)
+
+
+def test_no_rows_give_an_empty_release_of_the_same_shape() -> None:
+    for options in WAYS.values():
+        empty = released(events().slice(0, 0), **options)
+        assert len(empty) == 0
+        assert empty.to_arrow().schema == released(**options).to_arrow().schema
+        assert "0 keys; released with" in str(empty)
+
+
+def test_rows_without_a_key_are_dropped_or_kept_as_is_said() -> None:
+    data = pa.table({"word": ["a", None] * 300})
+    assert released(data).to_arrow()["word"].to_pylist() == ["a"]
+    kept = released(data, nulls="keep")
+    assert set(kept.to_arrow()["word"].to_pylist()) == {"a", None}
+    assert (released(data).about.nulls, kept.about.nulls) == ("drop", "keep")
+
+
+def test_keys_of_a_megabyte_are_released_and_shown_in_short(tmp_path: Path) -> None:
+    long = "x" * 1_000_000
+    release = released(pa.table({"word": [long] * 60 + ["y"] * 60}))
+    release.save(tmp_path / "r.parquet")
+    assert set(tamis.open(tmp_path / "r.parquet").to_arrow()["word"].to_pylist()) == {long, "y"}
+    assert len(str(release)) < 1000
+    assert len(release._repr_html_()) < 2000
+
+
+# --- what leaves no trace ------------------------------------------------------------------------
+
+
+def outputs(release: tamis.Release, folder: Path) -> Iterator[bytes]:
+    """Everything that can come out of a release."""
+    release.save(folder / "release.parquet")
+    yield (folder / "release.parquet").read_bytes()
+    table = pq.read_table(folder / "release.parquet", read_dictionary=["word"])
+    yield repr(table["word"].combine_chunks().dictionary.to_pylist()).encode()
+    yield repr(pq.read_metadata(folder / "release.parquet").to_dict()).encode()
+    pq.write_table(release.to_arrow(), folder / "plain.parquet", compression="none")
+    yield (folder / "plain.parquet").read_bytes()
+    for text in (str(release), repr(release), release._repr_html_(), repr(release.about)):
+        yield text.encode()
+    yield release.to_pandas().to_string().encode()
+    yield release.to_pandas().to_json().encode()
+    yield release.to_polars().write_csv().encode()
+    stream, written = io.BytesIO(), io.BytesIO()
+    with pa.ipc.new_stream(stream, release.to_arrow().schema) as writer:
+        writer.write_table(pa.table(release))
+    pyarrow.csv.write_csv(release.to_arrow(), written)
+    yield stream.getvalue()
+    yield written.getvalue()
+    for column in release.to_arrow().columns:
+        for chunk in column.chunks:
+            yield b"".join(bytes(part) for part in chunk.buffers() if part is not None)
+    yield json.dumps(release.about.describe()).encode()
+    yield str(release.sum("word LIKE 'can%'")).encode()
+
+
+@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+def test_a_thousand_keys_of_frequency_one_appear_in_no_byte_of_any_output(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    release = released(**options)
+    for content in outputs(release, tmp_path):
+        assert b"canary" not in content
+    assert any(b"usual" in content for content in outputs(release, tmp_path))
+
+
+def enumerated(folder: Path) -> Any:
+    made = duckdb.connect(folder / "e.duckdb")
+    values = ", ".join(f"'{word}'" for word in [*USUAL, *CANARIES])
+    made.register("given", events())
+    made.execute(f"CREATE TABLE e AS SELECT word::ENUM({values}) AS word FROM given")
+    made.close()
+    return str(folder / "e.duckdb")
+
+
+CATEGORIES: dict[str, Callable[[Path], Any]] = {
+    "pandas": lambda _: events().to_pandas().astype({"word": "category"}),
+    "polars": lambda _: pl.DataFrame(events()).with_columns(pl.col("word").cast(pl.Categorical)),
+    "polars enum": lambda _: pl.DataFrame(events()).with_columns(
+        pl.col("word").cast(pl.Enum([*USUAL, *CANARIES]))
+    ),
+    "arrow": lambda _: pa.table({"word": events()["word"].dictionary_encode()}),
+    "duckdb": enumerated,
+}
+
+
+@pytest.mark.parametrize("form", CATEGORIES.values(), ids=CATEGORIES)
+def test_categories_that_are_not_released_do_not_come_along(
+    form: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    data = form(tmp_path)
+    release = released(data, table="e" if isinstance(data, str) else None)
+    assert release.to_arrow().schema.field("word").type == pa.string()
+    for content in outputs(release, tmp_path):
+        assert b"canary" not in content
+
+
+class Watched(threading.Thread):
+    """Reads all files below a folder, over and over, and looks for something in them."""
+
+    def __init__(self, folder: Path, what: bytes) -> None:
+        super().__init__(daemon=True)
+        self.folder, self.what, self.done = folder, what, threading.Event()
+        self.found: set[str] = set()
+        self.most = 0
+
+    def run(self) -> None:
+        while not self.done.wait(0.01):
+            for file in self.folder.rglob("*"):
+                try:
+                    content = file.read_bytes()
+                except OSError:
+                    continue
+                self.most = max(self.most, len(content))
+                if self.what in content:
+                    self.found.add(file.name)
+
+
+@pytest.mark.parametrize("unit", [None, "u"])
+def test_what_is_spilled_to_disk_cannot_be_read_there_and_is_removed(
+    unit: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    query = "SELECT 'canary ' || repeat(md5(i::VARCHAR), 4) AS word, i AS u FROM range(250000) t(i)"
+    with duckdb.connect() as database:
+        database.sql(query).write_parquet(str(tmp_path / "events.zst"), compression="zstd")
+    (tmp_path / "events.zst").rename(tmp_path.parent / f"{tmp_path.name}.parquet")
+    watched = Watched(tmp_path, b"canary ")
+    watched.start()
+    bound = None if unit is None else 1
+    path = str(tmp_path.parent / f"{tmp_path.name}.parquet")
+    released(path, unit=unit, keys_per_unit=bound, memory="60MB", threads=1)
+    watched.done.set()
+    watched.join()
+    assert watched.most > 1_000_000, "nothing was spilled: the test shows nothing"
+    assert not watched.found
+    assert list(tmp_path.iterdir()) == []
+
+
+class ByName:
+    """Gives each key its draw by name; before the keys are known, always the same words."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def words(self, n: int) -> Words:
+        given, self.names = self.names[:n] or ["secret"] * n, self.names[n:]
+        assert len(given) == n
+        drawn = [hashlib.sha256(name.encode()).digest()[:8] for name in given]
+        return np.frombuffer(b"".join(drawn), dtype=np.uint64)
+
+
+class Recording:
+    """An engine that tells a source of words which keys come in which order."""
+
+    def __init__(self, engine: DuckDB, source: ByName) -> None:
+        self.engine, self.source = engine, source
+
+    def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
+        return Recorded(self.engine.count(data, request, table), self.source)
+
+    def spread(self, data: Any, request: Request, table: str | None = None) -> Ints:
+        return self.engine.spread(data, request, table)
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+class Recorded:
+    def __init__(self, counted: Counted, source: ByName) -> None:
+        self.counted, self.source = counted, source
+
+    def frequencies(self) -> Ints:
+        found = self.counted.frequencies()
+        rows = self.counted.keys(np.arange(len(found))).to_pylist()
+        self.source.names = [repr(sorted(row.items())) for row in rows]
+        return found
+
+    def keys(self, where: Ints) -> pa.Table:
+        return self.counted.keys(where)
+
+
+def by_name(data: Any, path: Path, threads: int = 2, **options: Any) -> bytes:
+    source = ByName()
+    with randomness.using(source), DuckDB(threads=threads) as engine:
+        released(data, engine=Recording(engine, source), **options).save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("unit", [None, "user"])
+def test_the_order_of_the_input_leaves_no_trace_in_the_file(
+    unit: str | None, tmp_path: Path
+) -> None:
+    options = {} if unit is None else {"unit": unit, "keys_per_unit": 2}
+
+    def made(data: Any, threads: int = 2) -> bytes:
+        return by_name(data, tmp_path / "r.parquet", threads, **options)
+
+    first = made(events(0))
+    assert made(events(1)) == made(events(2), threads=1) == first
+    pq.write_table(events(3), tmp_path / "e.parquet", row_group_size=100)
+    assert made(str(tmp_path / "e.parquet")) == first
+    assert made(events(4).to_pandas()) == first
+    assert made(pl.DataFrame(events(5))) == first
+    assert tamis.open(tmp_path / "r.parquet").verify()
+
+
+def test_neighbours_differ_in_nothing_but_rows(tmp_path: Path) -> None:
+    """One more unit, with a key that no one else has, and longer and stranger than others."""
+    more = pa.table({"word": ["canary " * 99], "user": [10**9], "n": [1]})
+    for options in WAYS.values():
+        for name, data in (("one", events()), ("two", pa.concat_tables([events(), more]))):
+            released(data, **options).save(tmp_path / name)
+        one, two = (pq.read_schema(tmp_path / name) for name in ("one", "two"))
+        assert one.equals(two, check_metadata=True)
+        said = [pq.read_metadata(tmp_path / name).metadata for name in ("one", "two")]
+        assert said[0] == said[1]
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no key": ({"key": []}, "key must name"),
+    "an empty key": ({"key": ""}, "key must name"),
+    "unknown key": ({"key": "wrod"}, "no column 'wrod'.*Did you mean 'word'"),
+    "unknown unit": ({"unit": "usr", "keys_per_unit": 1}, "no column 'usr'.*mean 'user'"),
+    "unknown count": ({"count": "m"}, "no column 'm'"),
+    "key twice": ({"key": ["word", "word"]}, "different columns"),
+    "unit without a bound": ({"unit": "user"}, "keys_per_unit is missing"),
+    "bound without a unit": ({"keys_per_unit": 3}, "name the column of units"),
+    "elements without a unit": ({"elements_per_key": 3}, "name the column of units"),
+    "unit and count": ({"unit": "user", "keys_per_unit": 1, "count": "n"}, "unit or count"),
+    "bound of 0": ({"unit": "user", "keys_per_unit": 0}, "keys_per_unit"),
+    "bound of a half": ({"unit": "user", "keys_per_unit": 0.5}, "keys_per_unit"),
+    "bound of words": ({"unit": "user", "keys_per_unit": "many"}, "keys_per_unit"),
+    "bound of truth": ({"unit": "user", "keys_per_unit": True}, "keys_per_unit"),
+    "elements of -1": ({"unit": "user", "keys_per_unit": 1, "elements_per_key": -1}, "elements"),
+    "nulls": ({"nulls": "x"}, 'nulls must be "drop" or "keep"'),
+    "table": ({"table": "events"}, "table names a table of a DuckDB database"),
+    "epsilon": ({"epsilon": -1}, "epsilon"),
+    "delta": ({"delta": 0}, "delta"),
+    "coverage": ({"coverage": 1.5}, "coverage"),
+    "tokens": ({"tokens": "coarse"}, "tokens"),
+    "scheme": ({"scheme": "pps"}, "scheme"),
+    "scheme and size": ({"scheme": tamis.Pps(0.1), "sample_size": 5}, "not both"),
+    "size": ({"sample_size": 0}, "sample_size"),
+    "memory": ({"memory": "much"}, "memory='much'"),
+    "threads": ({"threads": 0}, "threads=0"),
+    "where: garbage": ({"where": "garbage garbage"}, "not a condition in SQL"),
+    "where: nothing": ({"where": ""}, "where must be a condition"),
+    "where: closing": ({"where": "1=1) --"}, "not a condition"),
+    "where: subquery": ({"where": "word IN (SELECT 'canary')"}, "subquery"),
+    "where: aggregate": ({"where": "count(*) > 1"}, "may not use count_star"),
+    "where: two statements": ({"where": "true; SELECT 1"}, "not a condition"),
+    "where: types": ({"where": "user > 'canary'"}, "where|cannot be counted"),
+    "where: fails": ({"where": "word::INTEGER > 1"}, "cannot be counted"),
+    "where: unknown": ({"where": "users > 1"}, "no column 'users'.*mean 'user'"),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_is_refused_in_one_sentence_before_any_draw(
+    options: dict[str, Any], words: str
+) -> None:
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=words) as refused:
+        released(**options)
+    said = str(refused.value)
+    assert said.endswith((".", "?"))
+    assert "\n" not in said
+    shown = "".join(traceback.format_exception(refused.value))
+    assert "canary 0" not in shown
+    assert "usual 1" not in shown
+
+
+@pytest.mark.parametrize("name", ["token", "estimate", "low", "high"])
+def test_keys_may_not_be_called_like_what_is_added(name: str) -> None:
+    data = events().rename_columns([name, "user", "n"])
+    with (
+        randomness.using(Forbidden()),
+        pytest.raises(tamis.InvalidInput, match="may not be called"),
+    ):
+        released(data, key=name)
+
+
+DATA: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "units missing": (
+        {"word": ["canary"] * 2, "user": pa.array([None, None], pa.int64())},
+        {"unit": "user", "keys_per_unit": 1},
+        "unit 'user' is missing in some rows",
+    ),
+    "units not numbers": (
+        {"word": ["canary"] * 2, "user": [1.0, float("nan")]},
+        {"unit": "user", "keys_per_unit": 1},
+        "unit 'user' is missing in some rows",
+    ),
+    "negative counts": ({"word": ["canary"], "n": [-1]}, {"count": "n"}, "n holds values below 1"),
+    "counts not numbers": ({"word": ["canary"], "n": [float("nan")]}, {"count": "n"}, "not a num"),
+    "counts in parts": ({"word": ["canary"], "n": [1.5]}, {"count": "n"}, "n holds fractions"),
+    "lists as keys": ({"word": [["canary"]]}, {}, "'word' is of type LIST"),
+    "floats as keys": ({"word": [1.5]}, {}, "'word' is of type DOUBLE"),
+    "no type": ({"word": pa.array([None, None])}, {}, "convert it to text"),
+}
+
+
+@pytest.mark.parametrize(("data", "options", "words"), DATA.values(), ids=DATA)
+def test_data_that_cannot_be_counted_is_refused_before_any_draw(
+    data: dict[str, Any], options: dict[str, Any], words: str
+) -> None:
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=words) as refused:
+        released(pa.table(data), **options)
+    assert "canary" not in str(refused.value)
+
+
+def test_a_release_that_is_refused_leaves_no_folder_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for options in ({"key": "nothing"}, {"memory": "much"}, {"where": "("}):
+        with pytest.raises(tamis.InvalidInput):
+            released(**options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_frequencies_that_fine_tokens_cannot_hold_are_refused() -> None:
+    data = pa.table({"word": ["canary"], "n": [2**61]})
+    with pytest.raises(tamis.BadData, match="too often for fine tokens") as refused:
+        released(data, count="n", tokens="fine")
+    assert "canary" not in str(refused.value)
+    assert len(released(data, count="n")) == 1
+
+
+def test_pandas_columns_of_objects_are_read_if_they_are_of_one_type() -> None:
+    data = pd.DataFrame({"word": np.array(["usual"] * 200, dtype=object)})
+    assert released(data).to_arrow()["word"].to_pylist() == ["usual"]
