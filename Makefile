@@ -18,8 +18,8 @@ help: ## Show this list
 
 setup: $(READY) ## Make the environment (every other command does it when needed)
 
-demo: $(READY) ## Plan, sanitise and check a small release
-	@$(BIN)/python examples/demo.py
+demo: $(READY) ## The main job on real flights: plan, release, ask, report, verify
+	@$(BIN)/tamis demo
 
 test: check docs unit ## Style, types, import rules, docs, and the quick tests
 
@@ -56,11 +56,11 @@ format: $(READY) ## Put the code in its standard form
 
 clean: ## Remove the environment and everything that was built
 	rm -rf .venv docs/_build docs/api dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests examples benchmarks papers docs -type d -name __pycache__ -prune -exec rm -rf {} +
+	find src tests benchmarks papers docs -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing tamis and its tools into .venv (about a minute the first time) ..."
-	@$(PIP) hatchling editables
+	@$(PIP) hatchling editables setuptools
 	@$(PIP) --no-build-isolation --editable '.[dev,plots,demo]'
 	@touch $@
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import tamis
@@ -27,6 +28,8 @@ def test_every_block_of_python_runs(
     batches = [[w] * c for w, c in zip(WORDS, COUNTS, strict=True)]
     names: dict[str, Any] = {"tamis": tamis, "keys": WORDS, "frequencies": COUNTS}
     names["batches"] = batches
+    words = [w for batch in batches for w in batch]
+    names["events"] = pa.table({"query": words, "user_id": [n % 7000 for n in range(len(words))]})
     found = blocks(page)
     assert found
     for block in found:

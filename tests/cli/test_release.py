@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -187,6 +189,18 @@ def test_an_existing_file_is_replaced_only_by_force(tamis: Run, folder: Path) ->
     assert (folder / "out.parquet").read_text() == "old"
     assert tamis("release", "events.parquet", *KEY, "-o", "out.parquet", "--force").code == 0
     assert tamis("verify", "out.parquet").code == 0
+
+
+def test_a_folder_without_permission_is_refused_before_anything_is_drawn(
+    tamis: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(**_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", denied)
+    monkeypatch.setattr(library, "release", lambda *_, **__: pytest.fail("it was drawn"))
+    ran = tamis("release", "events.parquet", *KEY, "-o", "out.parquet")
+    assert (ran.code, "Permission denied" in ran.err) == (2, True)
 
 
 def test_what_is_refused_charges_nothing(tamis: Run, folder: Path) -> None:

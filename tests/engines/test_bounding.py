@@ -329,13 +329,27 @@ def test_units_and_keys_that_share_a_hash_of_the_database_are_told_apart(engine:
     with duckdb.connect() as database:
         same = database.execute("SELECT hash((-1)::HUGEINT) = hash(0::HUGEINT)").fetchall()
     assert same == [(True,)]
-    source = Counted()
-    with randomness.using(source):
-        found = counts(engine, pa.table({"k": ["a", "a"], "u": values}), Request(("k",), "u"))
-        assert found == {("a",): 2}
-        assert source.drawn == 8  # the second try is another one
-        keyed = counts(engine, pa.table({"k": values, "u": [1, 2]}), Request(("k",), "u"))
+    found = counts(engine, pa.table({"k": ["a", "a"], "u": values}), Request(("k",), "u"))
+    assert found == {("a",): 2}
+    keyed = counts(engine, pa.table({"k": values, "u": [1, 2]}), Request(("k",), "u"))
     assert sorted(keyed.values()) == [1, 1]
+
+
+def test_a_key_that_shares_its_hash_with_another_leaves_other_units_as_they_are(
+    engine: Engine,
+) -> None:
+    """Unit 9 brings a key whose hash is taken: 0, where -1 is. That must change at most k keys."""
+
+    def kept(rows: list[tuple[int, int]], seed: int) -> dict[tuple[Any, ...], int]:
+        values = pa.array([key for _, key in rows]).cast(pa.decimal128(38, 0))
+        data = pa.table({"k": values, "u": [unit for unit, _ in rows]})
+        return repeated(engine, data, Request(("k",), "u", 2), seed)
+
+    others = [(unit, key) for unit in range(5) for key in (-1, 3, 4, 5, 6, 7)]
+    for seed in range(5):
+        before, after = kept(others, seed), kept([*others, (9, 0)], seed)
+        changes = {key for key in before | after if before.get(key) != after.get(key)}
+        assert changes == {(0,)}
 
 
 @pytest.mark.parametrize(

@@ -211,3 +211,18 @@ def test_data_that_can_be_read_only_once_can_be_counted_again(engine: Engine) ->
     reader = pa.table({"k": ["a", "a"], "u": [1, 2]}).to_reader()
     assert engine.spread(reader, Request(("k",), "u"))[0] == 2
     assert counts(engine, reader, Request(("k",), "u")) == {("a",): 2}
+
+
+def test_data_that_was_changed_in_place_is_counted_anew(engine: Engine) -> None:
+    data = pd.DataFrame({"k": ["a", "a"], "u": [1, 2]})
+    assert counts(engine, data, Request(("k",), "u")) == {("a",): 2}
+    data.loc[1, "k"] = "b"
+    assert counts(engine, data, Request(("k",), "u")) == {("a",): 1, ("b",): 1}
+
+
+def test_moments_with_a_time_zone_are_the_same_moments_in_no_local_time(engine: Engine) -> None:
+    day = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
+    data = pa.table({"k": pa.array([day, day], pa.timestamp("us", tz="Asia/Tokyo"))})
+    keys = engine.count(data, Request(("k",))).keys(np.array([0]))
+    assert keys.schema.field("k").type == pa.timestamp("us", tz="UTC")
+    assert keys["k"].to_pylist() == [day]

@@ -289,6 +289,18 @@ def test_columns_that_cannot_be_used_are_refused(
     assert "secret" not in str(refused.value)
 
 
+def test_the_first_line_of_a_file_is_not_shown_because_it_may_be_a_row(
+    engine: Engine, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "e.csv", b"secret,alice\nsecret,bob\n")
+    for request in (Request(("query",)), Request(("secret",), where="query = 'x'")):
+        with pytest.raises(tamis.InvalidInput, match="is its first line a header") as refused:
+            engine.count(path, request)
+        assert "alice" not in str(refused.value)
+    with pytest.raises(tamis.InvalidInput, match=r"Did you mean 'alice'\?$"):
+        engine.count(path, Request(("alise",)))
+
+
 def test_a_refused_type_does_not_show_the_values_it_lists(engine: Engine, tmp_path: Path) -> None:
     path = str(tmp_path / "e.duckdb")
     with duckdb.connect(path) as made:

@@ -19,12 +19,20 @@ Key = Annotated[
     list[str],
     Parameter(name=("--key", "-k"), help="The column whose values are counted; repeat for more."),
 ]
+SAMPLE, BUDGET, ENGINE = "Sample", "Budget", "Engine"  # headings in the help
+
 Scheme = Annotated[
     Literal["everything", "pps", "ppswor"],
-    Parameter(help="Which keys are looked at: all, or a weighted sample at rate tau."),
+    Parameter(
+        group=SAMPLE, help="Which keys are looked at: all, or a weighted sample at rate tau."
+    ),
 ]
-Tau = Annotated[float | None, Parameter(help="The rate of the sample: about tau times frequency.")]
-Power = Annotated[float, Parameter(help="Sample by frequency to this power, above 0 and up to 2.")]
+Tau = Annotated[
+    float | None, Parameter(group=SAMPLE, help="The rate of the sample: about tau times frequency.")
+]
+Power = Annotated[
+    float, Parameter(group=SAMPLE, help="Sample by frequency to this power, above 0 and up to 2.")
+]
 Tokens = Annotated[
     Literal["whole", "fine"], Parameter(help="Fine tokens give the best order of keys.")
 ]
@@ -42,11 +50,14 @@ Json = Annotated[bool, Parameter(help="Print one JSON document to standard outpu
 Table = Annotated[
     str | None, Parameter(help="For a DuckDB database: the name of a table, or a query.")
 ]
-Budget = Annotated[str | None, Parameter(help="The budget to charge, before anything is drawn.")]
+Budget = Annotated[
+    str | None, Parameter(group=BUDGET, help="The budget to charge, before anything is drawn.")
+]
 Ledger = Annotated[
     str | None,
     Parameter(
+        group=BUDGET,
         help="Where budgets are kept: a file, or postgresql://... By default TAMIS_LEDGER, or a "
-        "file in your data folder."
+        "file in your data folder.",
     ),
 ]

@@ -17,7 +17,7 @@ EXAMPLES = """Examples:
   tamis release events.parquet --key query --unit user_id --keys-per-unit 4 \\
       --epsilon 1 --delta 1e-8 -o release.parquet
   tamis release 'logs/*.csv.gz' --key page --epsilon 1 --delta 1e-8 \\
-      --where "status = 200" --format csv > pages.csv
+      --where "status = '200'" --format csv > pages.csv
   tamis release sales.duckdb --table sales --key product --unit customer \\
       --keys-per-unit auto --epsilon 0.5 --delta 1e-7 \\
       --budget "sales 2024" -o products.parquet"""
@@ -51,15 +51,15 @@ def release(
     scheme: o.Scheme = "everything",
     tau: o.Tau = None,
     power: o.Power = 1.0,
-    sample_size: Annotated[int | None, Parameter(help=_SIZE)] = None,
+    sample_size: Annotated[int | None, Parameter(group=o.SAMPLE, help=_SIZE)] = None,
     total_share: Annotated[float, Parameter(help=_TOTAL)] = 0.0,
     tokens: o.Tokens = "whole",
     coverage: o.Coverage = 0.95,
     budget: o.Budget = None,
     ledger: o.Ledger = None,
-    purpose: Annotated[str | None, Parameter(help="Words for the budget's history.")] = None,
-    memory: Annotated[str | None, Parameter(help=_MEMORY)] = None,
-    threads: Annotated[int | None, Parameter(help="How many cores to use.")] = None,
+    purpose: Annotated[str | None, Parameter(group=o.BUDGET, help="Words for its history.")] = None,
+    memory: Annotated[str | None, Parameter(group=o.ENGINE, help=_MEMORY)] = None,
+    threads: Annotated[int | None, Parameter(group=o.ENGINE, help="How many cores to use.")] = None,
     dry_run: Annotated[bool, Parameter(help="Show the plan only: nothing is read.")] = False,
     json: o.Json = False,
 ) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -126,10 +127,15 @@ def _cell(value: Any, grouped: bool) -> str:
 
 def records(table: pa.Table) -> list[dict[str, Any]]:
     """The rows as JSON can hold them; what is no number is null there."""
-    return [{name: _finite(value) for name, value in row.items()} for row in table.to_pylist()]
+    return [{name: _value(value) for name, value in row.items()} for row in table.to_pylist()]
 
 
-def _finite(value: Any) -> Any:
+def _value(value: Any) -> Any:
+    """Decimals as numbers where that changes nothing."""
+    if isinstance(value, Decimal):
+        if value == value.to_integral_value():
+            return int(value)
+        return float(value) if Decimal(repr(float(value))) == value else value
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

@@ -77,6 +77,27 @@ class Keys:
         return places.astype(np.uint64), number
 
 
+@dataclass(frozen=True)
+class NumberedKeys(Keys):
+    """Keys of which some share a hash. For rows, the place of their key stands in for its hash.
+
+    Keys that share a hash follow each other in the order in which they are given; when that is an
+    order by what the keys are, each unit keeps the same keys as it would beside any other units.
+    """
+
+    def __post_init__(self) -> None:
+        pass
+
+    def short(self, bits: int, secret: Secret) -> Words | None:
+        return None
+
+    def numbers(self, hashes: Words, secret: Secret) -> tuple[Words, Words]:
+        rank = np.argsort(secret.scatter(self.hashes), kind="stable")
+        number = np.empty(len(rank), dtype=np.uint64)
+        number[rank] = np.arange(len(rank), dtype=np.uint64)
+        return number[hashes], number
+
+
 def bounded_counts(
     units: npt.NDArray[np.int64] | Words,
     hashes: Words,
@@ -84,19 +105,26 @@ def bounded_counts(
     keys_per_unit: int,
     elements_per_key: int,
     secret: Secret,
+    names: Words | None = None,
 ) -> tuple[Ints, int]:
     """The frequency of each of ``keys`` over these rows, and how many different units there were.
 
     All rows of a unit must be given in one call. Its frequency counts a unit at most
-    ``elements_per_key`` times, and a unit counts in at most ``keys_per_unit`` of them.
+    ``elements_per_key`` times, and a unit counts in at most ``keys_per_unit`` of them. With
+    ``names``, units are places in them, and the names are what units are known by.
+
+    Guarantee: which keys a unit keeps depends on its keys, its name and the secret alone.
     """
     if not len(units):
         return np.zeros(len(keys.hashes), dtype=np.int64), 0
-    packed, bits, short, names = _pack(units, hashes, keys, secret)
+    packed, bits, short, known = _pack(units, hashes, keys, secret)
+    if names is not None:
+        assert isinstance(known, np.ndarray)  # NumberedKeys come with numbered units
+        known = names[known]
     packed.sort()
     new = _changes(packed)
     pairs = packed[new]
-    kept, owners = _kept(pairs >> np.uint64(bits), keys_per_unit, names, secret)
+    kept, owners = _kept(pairs >> np.uint64(bits), keys_per_unit, known, secret)
     found = pairs[kept] & np.uint64((1 << bits) - 1)
     if elements_per_key == 1:
         return _add_up(found, None, short), owners

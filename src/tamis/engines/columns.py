@@ -28,6 +28,7 @@ class Columns:
 
     request: Request
     types: Types
+    listed: bool = True  # whether names may be shown: those of a file may be its first row
 
     def __post_init__(self) -> None:
         asked = [
@@ -35,7 +36,7 @@ class Columns:
         ]
         for name in asked:
             if name not in self.types:
-                raise InvalidInput(unknown(name, list(self.types)))
+                raise InvalidInput(unknown(name, list(self.types), self.listed))
         if len(set(asked)) < len(asked):
             raise InvalidInput("key, unit and count must name different columns, each once.")
         for name in self.request.key:

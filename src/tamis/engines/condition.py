@@ -22,11 +22,12 @@ _REFUSED = {
 }
 
 
-def check_condition(where: str, columns: Collection[str] | None = None) -> str:
+def check_condition(where: str, columns: Collection[str] | None = None, listed: bool = True) -> str:
     """A condition on single rows: nothing in it may look at other rows or tables, or at chance.
 
-    With ``columns`` only these may be used. Without that, hidden columns (such as the number of a
-    row) would let what happens to a row depend on the rows before it.
+    With ``columns`` only these may be used (and they are named in an error if ``listed``). Without
+    that, hidden columns, such as the number of a row, would let what happens to a row depend on
+    the rows before it.
     """
     parts = list(_nodes(_parse(where)))
     for node in parts:
@@ -35,7 +36,7 @@ def check_condition(where: str, columns: Collection[str] | None = None) -> str:
         if node.get("class") == "FUNCTION":
             _check_function(node)
         if node.get("class") == "COLUMN_REF" and columns is not None:
-            _check_column(str(node["column_names"][0]), columns)
+            _check_column(str(node["column_names"][0]), columns, listed)
     return where
 
 
@@ -98,13 +99,14 @@ def _functions() -> frozenset[str]:
     return frozenset(str(name).lower() for (name,) in found)
 
 
-def _check_column(name: str, columns: Collection[str]) -> None:
+def _check_column(name: str, columns: Collection[str], listed: bool) -> None:
     if name.lower() not in {c.lower() for c in columns} | _NOT_COLUMNS:
-        raise InvalidInput(unknown(name, columns))
+        raise InvalidInput(unknown(name, columns, listed))
 
 
-def unknown(name: str, there: Collection[str]) -> str:
-    """What to say of a column that is not there."""
+def unknown(name: str, there: Collection[str], listed: bool = True) -> str:
+    """What to say of a column that is not there; where names may be data, they are not listed."""
     close = get_close_matches(name, there, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"data has no column {name!r}; its columns are: {', '.join(there)}.{hint}"
+    names = f"its columns are: {', '.join(there)}." if listed else "is its first line a header?"
+    return f"data has no column {name!r}; {names}{hint}"

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -17,31 +13,18 @@ import pyarrow as pa
 from tamis.engines.bounding import Collision, Keys, Secret, bounded_counts
 from tamis.engines.columns import Columns
 from tamis.engines.condition import check_condition
+from tamis.engines.database import Database, Progress
 from tamis.engines.protocol import Counted, Engine, Ints, Request
 from tamis.engines.source import Source, source_of, text
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, InvalidInput
 
-Progress = Callable[[float], None]
-Fetch = Literal["fetchall", "fetchnumpy", "to_arrow_table"]
-
 AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time
 _TRIES = 8  # hashes that are tried before giving up on a set of keys
-_SETTINGS = (
-    "SET enable_progress_bar = false",  # it would go to stdout
-    "SET python_enable_replacements = false",  # names in a query are tables, not Python variables
-    # Spilled data is encrypted. DuckDB calls its built-in cipher unsafe because keys do not come
-    # from the operating system: it keeps data out of what is left on a disk, not from an expert.
-    "SET force_mbedtls_unsafe = 'true'",
-    "SET temp_file_encryption = true",
-)
 
 
 class DuckDB:
-    """An `Engine` with a database of its own in memory. It counts one data set at a time.
-
-    Spilled data goes to a folder that only this user can read and that `close` removes.
-    """
+    """An `Engine` with a database of its own in memory. It counts one data set at a time."""
 
     def __init__(
         self,
@@ -50,32 +33,12 @@ class DuckDB:
         progress: Progress | None = None,
         at_once: int = AT_ONCE,
     ) -> None:
-        self._folder = tempfile.mkdtemp(prefix="tamis-")
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "temp_directory": self._folder,
-            "autoinstall_known_extensions": False,
-        }
-        if memory is not None:
-            config["memory_limit"] = memory
-        if threads is not None:
-            config["threads"] = threads
-        self._progress, self._at_once, self._turn = progress, at_once, 0
-        self._given: tuple[Any, pa.Table] | None = None
-        try:
-            self._database = duckdb.connect(config=config)
-            for setting in _SETTINGS:
-                self._database.execute(setting)
-        except duckdb.Error:
-            self.close()
-            raise InvalidInput(
-                f"memory={memory!r}, threads={threads!r}: DuckDB takes a memory limit such as "
-                "'4GB' and a number of threads of at least 1."
-            ) from None
+        self._database = Database(memory, threads, progress)
+        self._at_once, self._turn = at_once, 0
+        self._read_once: tuple[Any, pa.Table] | None = None
 
     def close(self) -> None:
-        if hasattr(self, "_database"):
-            self._database.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._database.close()
 
     def __enter__(self) -> DuckDB:
         return self
@@ -89,7 +52,7 @@ class DuckDB:
         if request.unit is None:
             self._count_elements(rows, columns)
             return _Counted(self, columns)
-        if self._holds(f"SELECT 1 FROM {rows} WHERE {columns.no_unit()}"):
+        if self._database.holds(f"SELECT 1 FROM {rows} WHERE {columns.no_unit()}"):
             raise BadData(
                 f"unit {request.unit!r} is missing in some rows: whom they belong to is not known; "
                 f"leave them out with where={request.unit + ' IS NOT NULL'!r}, or repair them."
@@ -103,8 +66,8 @@ class DuckDB:
         many = f"SELECT count(*) AS c FROM ({pairs}) GROUP BY owner"
         step = "CASE WHEN c > 128 THEN 8 ELSE ceil(log2(c))::BIGINT END"
         spread = np.zeros(9, dtype=np.int64)
-        for place, units in self._run(
-            f"SELECT {step} AS step, count(*) AS n FROM ({many}) GROUP BY step", "fetchall"
+        for place, units in self._database.run(
+            f"SELECT {step} AS step, count(*) AS n FROM ({many}) GROUP BY step"
         ):
             spread[place] = units
         return spread
@@ -115,9 +78,11 @@ class DuckDB:
         """The rows to be counted, as a table in SQL, and their columns."""
         self._turn += 1
         source = source_of(data, table)
-        self._wrong = f"{source.name} cannot be counted; is it damaged, or changing?"
+        self._database.wrong = f"{source.name} cannot be counted; is it damaged, or changing?"
         if source.untyped:
-            self._wrong = f"{source.name} has lines that do not fit, or text that is not in UTF-8"
+            self._database.wrong = (
+                f"{source.name} has lines that do not fit, or text that is not in UTF-8"
+            )
         self._open(source)
         source, columns = self._columns(source, request)
         self._check_where(source, request.where, columns)
@@ -129,32 +94,34 @@ class DuckDB:
             rows = f"(SELECT * FROM {rows} WHERE {there})"
         if source.quick or request.unit is None:
             return rows, columns
-        self._make("rows", f"SELECT * FROM {rows}")  # it is needed twice, and slow to read
+        self._database.make("rows", f"SELECT * FROM {rows}")  # it is needed twice, and slow to read
         return "temp.rows", columns
 
     def _open(self, source: Source) -> None:
-        self._run("USE memory")
-        self._run("DETACH DATABASE IF EXISTS data")
+        self._database.run("USE memory")
+        self._database.run("DETACH DATABASE IF EXISTS data")
         if source.attach is not None:
             wrong = f"{source.name} cannot be opened as a DuckDB database"
-            self._run(f"ATTACH {text(source.attach)} AS data (READ_ONLY)", wrong=wrong)
-            self._run("USE data")
+            self._database.run(f"ATTACH {text(source.attach)} AS data (READ_ONLY)", wrong=wrong)
+            self._database.run("USE data")
         if source.registered is not None:
-            self._database.register("data", self._arrow(source.registered))
+            self._database.show("data", self._arrow(source.registered))
 
     def _arrow(self, data: Any) -> pa.Table:
-        """Data as an Arrow table, once: some kinds of data can be read only once."""
-        if self._given is None or self._given[0] is not data:
-            try:
-                relation = type(data).__name__ == "DuckDBPyRelation"  # of another database
-                table = data.to_arrow_table() if relation else pa.table(data)
-            except (pa.ArrowException, duckdb.Error, TypeError, ValueError) as error:
-                raise BadData(
-                    f"data cannot be read as a table ({type(error).__name__}); each column must "
-                    "hold values of one type."
-                ) from None
-            self._given = data, table
-        return self._given[1]
+        """Data as an Arrow table; what can be read only once is kept."""
+        if self._read_once is not None and self._read_once[0] is data:
+            return self._read_once[1]
+        try:
+            relation = type(data).__name__ == "DuckDBPyRelation"  # of another database
+            table = data.to_arrow_table() if relation else pa.table(data)
+        except (pa.ArrowException, duckdb.Error, TypeError, ValueError) as error:
+            raise BadData(
+                f"data cannot be read as a table ({type(error).__name__}); each column must "
+                "hold values of one type."
+            ) from None
+        if isinstance(data, pa.RecordBatchReader):
+            self._read_once = data, table
+        return table
 
     def _columns(self, source: Source, request: Request) -> tuple[Source, Columns]:
         """The columns that are there; in files without types, all of them are text."""
@@ -165,18 +132,19 @@ class DuckDB:
         if source.loose:
             source = source.as_text(list(types))
             types = {name: kind for name, kind, *_ in self._describe(source, wrong)}
-        return source, Columns(request, types)
+        return source, Columns(request, types, listed=not source.untyped)
 
     def _describe(self, source: Source, wrong: str) -> Any:
-        return self._run(f"DESCRIBE SELECT * FROM {source.table}", "fetchall", wrong)
+        return self._database.run(f"DESCRIBE SELECT * FROM {source.table}", wrong=wrong)
 
     def _check_where(self, source: Source, where: str | None, columns: Columns) -> None:
         if where is None:
             return
-        check_condition(where, columns.types)
+        check_condition(where, columns.types, columns.listed)
         hint = "; columns of CSV and JSON files are text: write age::INTEGER > 30"
         try:
-            self._database.execute(f"EXPLAIN SELECT 1 FROM {source.table} WHERE ({where}\n)")
+            query = f"EXPLAIN SELECT 1 FROM {source.table} WHERE ({where}\n)"
+            self._database.connection.execute(query).fetchall()
         except duckdb.Error:
             raise InvalidInput(
                 "where is not a condition on single rows of this data: check its functions and "
@@ -188,16 +156,18 @@ class DuckDB:
     def _count_elements(self, rows: str, columns: Columns) -> None:
         keys, name = ", ".join(columns.keys), columns.request.count
         if name is None:
-            self._make("counted", f"SELECT {keys}, count(*) AS n FROM {rows} GROUP BY {keys}")
+            self._database.make(
+                "counted", f"SELECT {keys}, count(*) AS n FROM {rows} GROUP BY {keys}"
+            )
             return
         for condition, what in columns.bad_counts().items():
-            if self._holds(f"SELECT 1 FROM {rows} WHERE {condition}"):
+            if self._database.holds(f"SELECT 1 FROM {rows} WHERE {condition}"):
                 raise BadData(f"{name} holds {what}.")
         total = "sum(many::HUGEINT) AS n"
-        self._make("counted", f"SELECT {keys}, {total} FROM {rows} GROUP BY {keys}")
-        if self._holds("SELECT 1 FROM temp.counted WHERE n >= 2::HUGEINT ** 62"):
+        self._database.make("counted", f"SELECT {keys}, {total} FROM {rows} GROUP BY {keys}")
+        if self._database.holds("SELECT 1 FROM temp.counted WHERE n >= 2::HUGEINT ** 62"):
             raise BadData(f"{name} adds up to 2^62 or more for some key; divide it.")
-        self._run("ALTER TABLE temp.counted ALTER n TYPE BIGINT")
+        self._database.run("ALTER TABLE temp.counted ALTER n TYPE BIGINT")
 
     def _try(self, rows: str, columns: Columns) -> None:
         for n in range(_TRIES):
@@ -212,63 +182,32 @@ class DuckDB:
         salt, secret = int(randomness.words(1)[0]), Secret.fresh()
         keys, code = ", ".join(columns.keys), hashed(columns.keys, salt)
         owner = "owner::BIGINT" if columns.numbered else hashed(["owner"], salt)
-        self._make("named", f"SELECT {keys}, {code} AS code FROM {rows} GROUP BY {keys}")
-        known = Keys(self._column("named", "code"))
+        self._database.make("named", f"SELECT {keys}, {code} AS code FROM {rows} GROUP BY {keys}")
+        known = Keys(self._database.column("named", "code"))
         frequencies, owners = np.zeros(len(known.hashes), dtype=np.int64), 0
         bounds = columns.request.keys_per_unit, columns.request.elements_per_key
         for units, hashes in self._parts(f"SELECT {owner} AS owner, {code} AS code FROM {rows}"):
             counts, found = bounded_counts(units, hashes, known, *bounds, secret)
             frequencies, owners = frequencies + counts, owners + found
         units_there = f"SELECT count(DISTINCT owner) FROM {rows}"
-        if not columns.numbered and self._number(units_there) != owners:
+        if not columns.numbered and self._database.number(units_there) != owners:
             raise Collision
-        self._database.register("found", pa.table({"n": frequencies}))
-        self._make(
+        self._database.show("found", pa.table({"n": frequencies}))
+        self._database.make(
             "counted", f"SELECT {keys}, n FROM temp.named POSITIONAL JOIN temp.found WHERE n > 0"
         )
-        self._database.unregister("found")
+        self._database.hide("found")
 
     def _parts(self, pairs: str) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]]:
         """The pairs in parts that fit into memory; all rows of a unit are in one part."""
-        parts = -(-self._number(f"SELECT count(*) FROM ({pairs})") // self._at_once)
+        parts = -(-self._database.number(f"SELECT count(*) FROM ({pairs})") // self._at_once)
         if parts > 1:
-            self._make("pairs", pairs)
+            self._database.make("pairs", pairs)
             pairs = "SELECT * FROM temp.pairs"
         for part in range(parts):
             where = f" WHERE hash(owner) % {parts} = {part}" if parts > 1 else ""
-            found = self._run(f"SELECT owner, code FROM ({pairs}){where}", "fetchnumpy")
+            found = self._database.run(f"SELECT owner, code FROM ({pairs}){where}", "fetchnumpy")
             yield found["owner"], found["code"]
-
-    # --- running ---------------------------------------------------------------------------------
-
-    def _make(self, name: str, query: str) -> None:
-        self._run(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
-
-    def _holds(self, query: str) -> bool:
-        return bool(self._run(f"{query} LIMIT 1", "fetchall"))
-
-    def _number(self, query: str) -> int:
-        return int(self._run(query, "fetchall")[0][0])
-
-    def _column(self, table: str, column: str) -> npt.NDArray[Any]:
-        found = self._run(f"SELECT {column} FROM temp.{table}", "fetchnumpy")
-        values: npt.NDArray[Any] = found[column]
-        return values
-
-    def _run(self, query: str, fetch: Fetch = "fetchall", wrong: str | None = None) -> Any:
-        """What a query finds. DuckDB's messages may hold data: only an error's kind is told."""
-        try:
-            with self._watched():
-                if fetch == "to_arrow_table":
-                    return self._database.sql(query).to_arrow_table()
-                return getattr(self._database.execute(query), fetch)()
-        except duckdb.OutOfMemoryException:
-            raise BadData("memory (or the disk behind it) was not enough; raise memory.") from None
-        except duckdb.Error as error:
-            raise BadData(f"{wrong or self._wrong} ({type(error).__name__}).") from None
-
-    def _watched(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._progress is None else _Watch(self._database, self._progress)
 
 
 def _quick_hash(columns: list[str], salt: int) -> str:
@@ -279,25 +218,6 @@ def _thorough_hash(columns: list[str], salt: int) -> str:
     """One that depends on the salt through and through: what collides with one need not again."""
     parts = ", ".join(f"coalesce(md5({name}::VARCHAR), '-')" for name in columns)
     return f"md5_number_lower(concat('{salt}', {parts}))"
-
-
-class _Watch(AbstractContextManager[None]):
-    """Reports the progress of a running query, a few times a second."""
-
-    def __init__(self, database: duckdb.DuckDBPyConnection, report: Progress) -> None:
-        self._database, self._report, self._done = database, report, threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-
-    def _look(self) -> None:
-        while not self._done.wait(0.2):
-            self._report(max(0.0, float(self._database.query_progress())))
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
 
 
 class _Counted:
@@ -314,19 +234,19 @@ class _Counted:
         if self._bound is not None:
             self._bound()
             self._bound = None
-        found: Ints = self._engine._column("counted", "n")
+        found: Ints = self._engine._database.column("counted", "n")
         return found
 
     def keys(self, where: Ints) -> pa.Table:
         self._check_turn()
         engine = self._engine
-        engine._database.register("wanted", pa.table({"place": where}))
-        found: pa.Table = engine._run(
+        engine._database.show("wanted", pa.table({"place": where}))
+        found: pa.Table = engine._database.run(
             f"SELECT {self._columns.named()} FROM temp.counted AS c JOIN temp.wanted AS w "
             "ON c.rowid = w.place ORDER BY w.place",
             "to_arrow_table",
         )
-        engine._database.unregister("wanted")
+        engine._database.hide("wanted")
         return found
 
     def _check_turn(self) -> None:
