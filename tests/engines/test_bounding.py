@@ -352,6 +352,22 @@ def test_a_key_that_shares_its_hash_with_another_leaves_other_units_as_they_are(
         assert changes == {(0,)}
 
 
+def test_a_unit_that_shares_its_hash_with_another_leaves_other_units_as_they_are(
+    engine: Engine,
+) -> None:
+    """Unit 0 has the hash of unit -1, and a key of its own."""
+
+    def kept(rows: list[tuple[int, str]], seed: int) -> dict[tuple[Any, ...], int]:
+        units = pa.array([unit for unit, _ in rows]).cast(pa.decimal128(38, 0))
+        data = pa.table({"k": [key for _, key in rows], "u": units})
+        return repeated(engine, data, Request(("k",), "u", 2), seed)
+
+    others = [(unit, key) for unit in (-1, 3, 4, 5) for key in "abcdef"]
+    for seed in range(5):
+        before, after = kept(others, seed), kept([*others, (0, "own")], seed)
+        assert after == before | {("own",): 1}
+
+
 @pytest.mark.parametrize(
     "units",
     [

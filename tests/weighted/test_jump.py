@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -123,6 +126,33 @@ def test_where_q_is_tiny_the_first_half_of_a_word_does_not_decide_alone(
         with randomness.using(Listed([word >> 64, word & (2**64 - 1)])):
             token = draw(mechanism, np.array([frequency]))[0]
         assert token == law.walk(frequency, word)[0]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(2.5, 1e-14), (4.0, 1e-12), (5.0, 1e-15)])
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_words_for_which_two_ways_back_tie_at_a_bound_are_not_guessed(
+    epsilon: float, delta: float, m: int
+) -> None:
+    """For q = c (g^m (g + 1) - 2) the tie of a and a + 1 falls on a bound between tokens."""
+    growth = math.exp(epsilon)
+    q = delta / (growth - 1) * (growth**m * (growth + 1) - 2)
+    scheme, i = Custom({1: Fraction(int(q * 10**30), 10**30)}), 3_000
+    law = law_of(scheme, epsilon, delta)
+    q = law.reporting(i)
+    for word in {int(q * share) for share in np.random.default_rng(8).random(6)}:
+        bound = _bound(law, i, word, law.walk(i, word)[0])
+        halves = [(bound >> 64) + n for n in (-2, -1, 0, 1, 2) if 0 <= (bound >> 64) + n < q >> 64]
+        found = jump(law, scheme, i, [h << 64 for h in halves])
+        for half, token in zip(halves, found, strict=True):
+            possible = {law.walk(i, w)[0] for w in (half << 64, (half + 1 << 64) - 1)}
+            assert token == 0 or possible == {token}
+
+
+def test_a_word_that_was_once_guessed_is_left_to_the_integers() -> None:
+    scheme = Custom({1: Fraction(51182896983619623773978983293, U)})
+    law, half = law_of(scheme, 5.0, 1e-12), 0xA448067E
+    assert {law.walk(3000, w)[0] for w in (half << 64, (half + 1 << 64) - 1)} == {2998, 2999}
+    assert jump(law, scheme, 3000, [half << 64]) == [0]
 
 
 @pytest.mark.parametrize(("scheme", "epsilon", "delta"), EVERY_CASE)

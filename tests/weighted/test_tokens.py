@@ -117,6 +117,29 @@ def test_arrays_are_drawn_as_the_integers_say_key_by_key(
             assert tokens[n] == expected
 
 
+@pytest.mark.parametrize(
+    ("scheme", "epsilon"),
+    [(Pps(0.1), 0.01), (Pps(0.03), 0.3), (Ppswor(1e-3), 0.1), (STEPS, 0.3), (Ppswor(1e-7), 1.0)],
+    ids=repr,
+)
+def test_up_to_where_q_binds_tokens_are_those_without_sampling(
+    scheme: Scheme, epsilon: float
+) -> None:
+    mech = mechanism(scheme, epsilon, 1e-6)
+    sampler, p = SchemeSampler(mech), mech.integers.reporting
+    free = next((i for i in range(400) if p(i + 1) != mech.integers.cap(p(i))), 400)
+    assert min(sampler.free, 400) == free
+    assert free in (0, 400) or 10 < free < 200
+    frequencies = np.tile(np.append(np.arange(1, 300), [1000, 10**6]), 4)
+    with randomness.using(Stream(5)):
+        tokens = sampler.draw(frequencies)
+    with randomness.using(Stream(5)):
+        words = Words.draw(len(frequencies))
+        for n, i in enumerate(frequencies.tolist()):
+            word, law = words.full(n), mech.integers
+            assert tokens[n] == (law.walk(i, word)[0] if word < law.reporting(i) else 0)
+
+
 def test_the_second_half_of_a_word_is_drawn_only_when_the_first_does_not_decide() -> None:
     mech = mechanism(Everything())
     bound = mech.draw[0][5]

@@ -10,17 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.engines.bounding import Collision, Keys, Secret, bounded_counts
+from tamis.engines.bounding import Collision, Keys, NumberedKeys, Secret, bounded_counts
 from tamis.engines.columns import Columns
 from tamis.engines.condition import check_condition
 from tamis.engines.database import Database, Progress
 from tamis.engines.protocol import Counted, Engine, Ints, Request
 from tamis.engines.source import Source, source_of, text
-from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, InvalidInput
 
 AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time
-_TRIES = 8  # hashes that are tried before giving up on a set of keys
 
 
 class DuckDB:
@@ -57,7 +55,7 @@ class DuckDB:
                 f"unit {request.unit!r} is missing in some rows: whom they belong to is not known; "
                 f"leave them out with where={request.unit + ' IS NOT NULL'!r}, or repair them."
             )
-        return _Counted(self, columns, lambda: self._try(rows, columns))
+        return _Counted(self, columns, lambda: self._bound(rows, columns))
 
     def spread(self, data: Any, request: Request, table: str | None = None) -> Ints:
         """How many units have 1, 2, 3 to 4, 5 to 8, ..., 65 to 128, and more keys."""
@@ -169,34 +167,56 @@ class DuckDB:
             raise BadData(f"{name} adds up to 2^62 or more for some key; divide it.")
         self._database.run("ALTER TABLE temp.counted ALTER n TYPE BIGINT")
 
-    def _try(self, rows: str, columns: Columns) -> None:
-        for n in range(_TRIES):
-            try:
-                return self._bound(rows, columns, _quick_hash if n == 0 else _thorough_hash)
-            except Collision:
-                continue
-        raise BadData("the data has too many different keys or units to be told apart.")
-
-    def _bound(self, rows: str, columns: Columns, hashed: Callable[[list[str], int], str]) -> None:
-        """Hash keys (and units that are not numbers) with a fresh salt, and bound what they are."""
-        salt, secret = int(randomness.words(1)[0]), Secret.fresh()
-        keys, code = ", ".join(columns.keys), hashed(columns.keys, salt)
-        owner = "owner::BIGINT" if columns.numbered else hashed(["owner"], salt)
-        self._database.make("named", f"SELECT {keys}, {code} AS code FROM {rows} GROUP BY {keys}")
-        known = Keys(self._database.column("named", "code"))
-        frequencies, owners = np.zeros(len(known.hashes), dtype=np.int64), 0
-        bounds = columns.request.keys_per_unit, columns.request.elements_per_key
-        for units, hashes in self._parts(f"SELECT {owner} AS owner, {code} AS code FROM {rows}"):
-            counts, found = bounded_counts(units, hashes, known, *bounds, secret)
-            frequencies, owners = frequencies + counts, owners + found
-        units_there = f"SELECT count(DISTINCT owner) FROM {rows}"
-        if not columns.numbered and self._database.number(units_there) != owners:
-            raise Collision
+    def _bound(self, rows: str, columns: Columns) -> None:
+        """Hash keys (and units that are not numbers), and bound what they are."""
+        secret, keys = Secret.fresh(), ", ".join(columns.keys)
+        owner = "owner::BIGINT" if columns.numbered else "hash(owner)"
+        pairs = f"SELECT {owner} AS owner, hash({keys}) AS code FROM {rows}"
+        named = f"SELECT {keys}, hash({keys}) AS code FROM {rows} GROUP BY {keys}"
+        self._database.make("named", named)
+        try:
+            known = Keys(self._database.column("named", "code"))
+            frequencies, owners = self._add_up(pairs, known, columns, secret)
+            units_there = f"SELECT count(DISTINCT owner) FROM {rows}"
+            if not columns.numbered and self._database.number(units_there) != owners:
+                raise Collision
+        except Collision:
+            frequencies = self._bound_numbered(rows, owner, columns, secret)
         self._database.show("found", pa.table({"n": frequencies}))
         self._database.make(
             "counted", f"SELECT {keys}, n FROM temp.named POSITIONAL JOIN temp.found WHERE n > 0"
         )
         self._database.hide("found")
+
+    def _bound_numbered(self, rows: str, owner: str, columns: Columns, secret: Secret) -> Ints:
+        """The same where hashes are shared: keys and units are numbered, which takes longer."""
+        keys = ", ".join(columns.keys)
+        self._database.make("named", f"SELECT * FROM temp.named ORDER BY {keys}")
+        self._database.make("units", f"SELECT DISTINCT owner, {owner} AS name FROM {rows}")
+        same = " AND ".join(f"r.{key} IS NOT DISTINCT FROM k.{key}" for key in columns.keys)
+        pairs = (
+            f"SELECT u.rowid AS owner, k.rowid AS code FROM {rows} AS r "
+            f"JOIN temp.named AS k ON {same} JOIN temp.units AS u ON r.owner = u.owner"
+        )
+        known = NumberedKeys(self._database.column("named", "code"))
+        names = self._database.column("units", "name").astype(np.uint64)
+        return self._add_up(pairs, known, columns, secret, names)[0]
+
+    def _add_up(
+        self,
+        pairs: str,
+        known: Keys,
+        columns: Columns,
+        secret: Secret,
+        names: npt.NDArray[np.uint64] | None = None,
+    ) -> tuple[Ints, int]:
+        """The frequencies of the known keys, and the number of units."""
+        frequencies, owners = np.zeros(len(known.hashes), dtype=np.int64), 0
+        bounds = columns.request.keys_per_unit, columns.request.elements_per_key
+        for units, codes in self._parts(pairs):
+            counts, found = bounded_counts(units, codes, known, *bounds, secret, names)
+            frequencies, owners = frequencies + counts, owners + found
+        return frequencies, owners
 
     def _parts(self, pairs: str) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]]:
         """The pairs in parts that fit into memory; all rows of a unit are in one part."""
@@ -208,16 +228,6 @@ class DuckDB:
             where = f" WHERE hash(owner) % {parts} = {part}" if parts > 1 else ""
             found = self._database.run(f"SELECT owner, code FROM ({pairs}){where}", "fetchnumpy")
             yield found["owner"], found["code"]
-
-
-def _quick_hash(columns: list[str], salt: int) -> str:
-    return f"hash({', '.join(columns)}, {salt}::UBIGINT)"
-
-
-def _thorough_hash(columns: list[str], salt: int) -> str:
-    """One that depends on the salt through and through: what collides with one need not again."""
-    parts = ", ".join(f"coalesce(md5({name}::VARCHAR), '-')" for name in columns)
-    return f"md5_number_lower(concat('{salt}', {parts}))"
 
 
 class _Counted:

@@ -72,9 +72,9 @@ def check_delta(value: object, name: str = "delta") -> float:
 
 
 def check_bound(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInput(f"{name} must be a whole number of at least 1, not {shown(value)}.")
-    return int(value)
+    if not isinstance(value, bool) and isinstance(value, (int, np.integer)) and 1 <= value <= 10**9:
+        return int(value)
+    raise InvalidInput(f"{name} must be a whole number from 1 to 10^9, not {shown(value)}.")
 
 
 def check_unit(unit: object) -> None:

@@ -96,7 +96,7 @@ def release(
     >>> tamis.release(events, key="word", epsilon=1.0, delta=1e-9).to_arrow()["word"].to_pylist()
     ['the']
     """
-    keys = (key,) if isinstance(key, str) else tuple(key)
+    keys = (key,) if isinstance(key, str) or not isinstance(key, Sequence) else tuple(key)
     request = _request(keys, unit, keys_per_unit, elements_per_key, where, count, nulls)
     order = Order(
         request,
@@ -126,8 +126,8 @@ def _request(
     count: str | None,
     nulls: Nulls,
 ) -> Request:
-    if not keys or not all(keys):
-        raise InvalidInput("key must name one column or more.")
+    if not keys or not all(isinstance(name, str) and name for name in keys):  # type: ignore[redundant-expr]
+        raise InvalidInput("key must name one column or more, as text.")
     check_names(keys)
     if nulls not in ("drop", "keep"):
         raise InvalidInput(f'nulls must be "drop" or "keep", not {nulls!r}.')

@@ -34,6 +34,7 @@ class Release:
 
     sample: PrivateSample
     about: About
+    selected: bool = False  # only some of the rows that were released
 
     @property
     def guarantee(self) -> Guarantee:
@@ -111,7 +112,7 @@ class Release:
 
     def top(self, k: int) -> Release:
         """The k most frequent keys, by token."""
-        return replace(self, sample=self.sample.top(k))
+        return replace(self, selected=True, sample=self.sample.top(k))
 
     def rank(self, *key: object) -> float:
         """The place of a key by token, from 1; keys with equal tokens share their mean place."""
@@ -119,11 +120,11 @@ class Release:
 
     def above(self, *key: object) -> Release:
         """The keys with a higher token than this one."""
-        return replace(self, sample=self.sample.above(*key))
+        return replace(self, selected=True, sample=self.sample.above(*key))
 
     def below(self, *key: object) -> Release:
         """The keys with a lower token than this one."""
-        return replace(self, sample=self.sample.below(*key))
+        return replace(self, selected=True, sample=self.sample.below(*key))
 
     def quantile(self, p: float) -> float:
         """The p-quantile of the estimates of the named keys."""
@@ -133,7 +134,7 @@ class Release:
         """The rows whose key satisfies a condition in SQL, such as ``"query LIKE 'weather%'"``."""
         if where is None:
             return self
-        return replace(self, sample=self.sample.rows(self._places(where)))
+        return replace(self, selected=True, sample=self.sample.rows(self._places(where)))
 
     def sum(self, where: str | None = None) -> Answer:
         """The frequencies of all keys that satisfy a condition, also of those that are not named.
@@ -153,6 +154,8 @@ class Release:
         Needs a release that spent a ``total_share`` on the noisy number of all elements. From it
         the estimates of the named keys are taken off.
         """
+        if self.selected:
+            raise InvalidInput("suppressed is asked of a whole release, not of a part of it.")
         part = next(
             (p for p in self.about.parts if p.value is not None and p.purpose == TOTAL), None
         )

@@ -62,9 +62,11 @@ class _Threshold(Scheme):
     def __post_init__(self) -> None:
         name = type(self).__name__
         if not 1e-300 <= _number(self.tau) <= 1e300:  # so that 1 / q is a number too
-            raise InvalidInput(f"{name}: tau must lie between 1e-300 and 1e300, not {self.tau!r}.")
+            raise InvalidInput(
+                f"{name}: tau must lie between 1e-300 and 1e300, not {shown(self.tau)}."
+            )
         if not 0 < _number(self.power) <= 2:
-            raise InvalidInput(f"{name}: power must lie in (0, 2], not {self.power!r}.")
+            raise InvalidInput(f"{name}: power must lie in (0, 2], not {shown(self.power)}.")
 
     def size(self, frequency: npt.ArrayLike) -> Floats:
         """tau i^power; infinite where that is beyond any float."""
@@ -194,6 +196,6 @@ def _fraction(i: Any, p: Any) -> Fraction:
     if isinstance(p, bool) or not isinstance(p, _NUMBERS) or not 0 <= p <= 1:
         raise InvalidInput(f"Custom: q({i}) must be a probability in [0, 1], not {shown(p)}.")
     exact = p if isinstance(p, Fraction) else Fraction(str(p))
-    if len(str(exact)) > 400:
+    if exact.denominator.bit_length() > 660:  # 198 digits
         raise InvalidInput(f"Custom: q({i}) has too many digits; 100 are enough.")
     return exact

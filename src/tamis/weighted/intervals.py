@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, shown
 from tamis.sampling.frequencies import check_frequencies
 from tamis.weighted import bands
 from tamis.weighted.laws import Column, Law
@@ -41,7 +41,7 @@ def intervals(law: Law, tokens: npt.ArrayLike, coverage: float = 0.95) -> tuple[
 
 def check_coverage(coverage: object) -> float:
     if not isinstance(coverage, (int, float, np.floating)) or not 0 < coverage < 1:
-        raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {coverage!r}.")
+        raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {shown(coverage)}.")
     return float(coverage)
 
 

@@ -57,7 +57,7 @@ class Jump:
         most, gap = now + 2 * c, np.maximum(now - word, 0) + c
         a = np.maximum(0, np.ceil(np.log(most / (gap * (1 + g))) / self.log))
         if self.log < _SLOW:  # q changes too much on the way for bounds that take it as constant
-            return self._climb(frequencies, now, gap, a)
+            return self._climb(frequencies, now, gap, self._better(frequencies, gap, a))
         y = np.exp(a * self.log)
         low = self._value(frequencies, a, gap)
         low = np.maximum(low, np.where(a > 0, self._value(frequencies, a - 1, gap), 0))
@@ -67,6 +67,15 @@ class Jump:
         left = np.flatnonzero(tokens == 0)
         tokens[left] = self._climb(frequencies[left], now[left], gap[left], a[left])
         return tokens
+
+    def _better(self, frequencies: Ints, gap: Floats, a: Floats) -> Floats:
+        """A closer guess at the best a, from q and its slope at a first one."""
+        steps = a.astype(np.int64)
+        q = self.probability(np.maximum(frequencies - steps, 1))
+        slope = q - self.probability(np.maximum(frequencies - steps - 1, 1))
+        top = q + 2 * self.rest - (1 + self.rate) * slope / self.rate
+        ratio = np.maximum(top / (gap * (2 + self.rate)), 1)
+        return np.ceil(np.log(ratio) / self.log)
 
     def _climb(self, frequencies: Ints, now: Floats, gap: Floats, a: Floats) -> Ints:
         """The same with the largest value found exactly: it rises up to one a and then falls."""
@@ -92,8 +101,8 @@ class Jump:
         return value
 
     def _error(self, now: Floats, a: Floats) -> Floats:
-        """What such a value may be off: by the floats in it, and by the word, known to 2^-63."""
-        y, g = np.exp(a * self.log), 1 + self.rate
+        """What values up to a + 1 may be off: by their floats, and by the word, known to 2^-63."""
+        y, g = np.exp((a + 1) * self.log), 1 + self.rate
         error: Floats = y * (_LOOSE * ((now + 2 * self.rest) * (1 + g) + now * y) + 2.0**-62 * y)
         return error
 

@@ -101,7 +101,7 @@ class PrivateSample:
         if weights is None:
             return float(np.sum(values))
         factors = np.asarray(weights, dtype=np.float64)
-        if factors.shape != values.shape:
+        if factors.shape != values.shape or not np.isfinite(factors).all():
             raise InvalidInput(f"weights must be one number for each of the {len(self):,} rows.")
         return float(values @ factors)
 

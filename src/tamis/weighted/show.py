@@ -65,14 +65,19 @@ def width(text: str) -> int:
 
 def _rows(table: pa.Table, numbers: Sequence[str]) -> list[list[str]]:
     """The names of the columns and the first rows, as text that is safe to show."""
-    rows = table.slice(0, ROWS).to_pylist()
-    return [
-        [shorten(printable(name)) for name in table.column_names],
-        *([_cell(value, name in numbers) for name, value in row.items()] for row in rows),
+    shown = table.slice(0, ROWS)
+    columns = [
+        [_cell(value, name in numbers) for value in shown[name]] for name in table.column_names
     ]
+    head = [shorten(printable(name)) for name in table.column_names]
+    return [head, *map(list, zip(*columns, strict=True))]
 
 
-def _cell(value: Any, number: bool) -> str:
+def _cell(scalar: Any, number: bool) -> str:
+    try:
+        value = scalar.as_py()
+    except (OverflowError, ValueError):  # a date that Python cannot hold
+        value = scalar.cast("string").as_py()
     if number:
         return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
     return shorten(printable(str(value)[: _LONGEST + 1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.privacy.verify import U
+from tamis.privacy.verify import Survival, U
 from tamis.weighted.jump import Jump
 from tamis.weighted.mechanism import Mechanism
 from tamis.weighted.pieces import Pieces
@@ -45,6 +45,7 @@ class SchemeSampler:
         self.quiet = max([settled, *below])
         self.pieces = Pieces(self.law, mechanism.stride) if mechanism.tokens == "fine" else None
         self.jump = Jump(self.law, self.scheme.probability)
+        self.free = 0 if self.elsewhere or self.pieces else _free(self.law)
         self.rows: RowTable | None = None
 
     def draw(self, frequencies: Ints) -> Ints:
@@ -69,11 +70,29 @@ class SchemeSampler:
         last = self.quiet + self.width  # above it, all is a shift of one row
         if last * self.width > CELLS:
             last = self.jump.first + self.width
-        if not self.elsewhere and not self.pieces and np.count_nonzero(frequencies <= last) > MANY:
+        low = np.count_nonzero((frequencies > self.free) & (frequencies <= last))
+        if not self.elsewhere and not self.pieces and low > MANY:
             self.rows = self.rows or RowTable(self.law, last)
 
     def _quick(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
         """Fill in the tokens that need no walk; return where the others are."""
+        if self.free:
+            return self._freely(frequencies, words, tokens)
+        return self._bound(frequencies, words, tokens)
+
+    def _freely(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
+        """Where q never binds, one table serves all frequencies, as without sampling."""
+        free = frequencies <= self.free
+        here, rest = np.flatnonzero(free), np.flatnonzero(~free)
+        tokens[here] = np.maximum(frequencies[here] - self.table.reached(words.at(here)), 0)
+        if not len(rest):
+            return rest
+        other = np.zeros(len(rest), dtype=np.int64)
+        hard = self._bound(frequencies[rest], words.at(rest), other)
+        tokens[rest] = other
+        return rest[hard]
+
+    def _bound(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
         reported, p = self.reported(frequencies, words)
         found = np.flatnonzero(reported)
         if self.pieces:
@@ -168,6 +187,15 @@ class SchemeSampler:
             i = int(frequencies[n])
             tokens[n] = self.law.walk(i, self.word(i, words, int(n)))[0]
         return tokens
+
+
+def _free(law: Survival) -> int:
+    """The last frequency up to which q has never been the smaller bound of P."""
+    below, n = law.below(), 1
+    while n in below:
+        n += 1
+    settled = law.scheme.units(n) == U == law.cap(law.reporting(n - 1))
+    return 2**63 - 1 if settled else n - 1
 
 
 def _units(p: Floats) -> FirstHalves:
