@@ -131,7 +131,7 @@ def test_the_frequency_of_one_half_grows_like_the_square_root_of_the_keys() -> N
     assert 2 < halves[3] / halves[0] < 2.3
 
 
-@pytest.mark.parametrize("keys", [10_001, 10**6, 10**12])
+@pytest.mark.parametrize("keys", [10_001, 10**6, 10**9])
 def test_too_many_keys_are_refused_by_a_sentence(keys: int) -> None:
     with pytest.raises(InvalidInput, match=rf"keys_per_unit is {keys:,}; at most 10,000 can"):
         choose(Guarantee(1.0, 1e-6, keys))

@@ -83,10 +83,14 @@ def test_a_bad_delta_is_refused_by_name(delta: Any) -> None:
         Guarantee(1.0, delta)
 
 
-@pytest.mark.parametrize("bound", [0, -1, 1.5, 2.0, NAN, INF, np.float64(2), *NO_NUMBERS], ids=repr)
+@pytest.mark.parametrize(
+    "bound", [0, -1, 10**9 + 1, 1.5, 2.0, NAN, INF, np.float64(2), *NO_NUMBERS], ids=repr
+)
 @pytest.mark.parametrize("name", ["keys_per_unit", "elements_per_key"])
 def test_a_bad_bound_is_refused_by_name(name: str, bound: Any) -> None:
-    with pytest.raises(InvalidInput, match=rf"^{name} must be a whole number of at least 1, not "):
+    with pytest.raises(
+        InvalidInput, match=rf"^{name} must be a whole number from 1 to 10\^9, not "
+    ):
         Guarantee(1.0, 1e-6, **{name: bound})
 
 

@@ -196,6 +196,6 @@ def _fraction(i: Any, p: Any) -> Fraction:
     if isinstance(p, bool) or not isinstance(p, _NUMBERS) or not 0 <= p <= 1:
         raise InvalidInput(f"Custom: q({i}) must be a probability in [0, 1], not {shown(p)}.")
     exact = p if isinstance(p, Fraction) else Fraction(str(p))
-    if exact.denominator.bit_length() > 660:  # 198 digits
-        raise InvalidInput(f"Custom: q({i}) has too many digits; 100 are enough.")
+    if exact.denominator.bit_length() > 1300:  # 391 digits; a certificate takes 399
+        raise InvalidInput(f"Custom: q({i}) has too many digits; 300 are enough.")
     return exact

@@ -153,13 +153,6 @@ def test_a_purpose_is_one_line_of_words(ledger: Ledger) -> None:
     assert ledger.history("visits") == []
 
 
-def test_bounds_that_no_database_can_hold_are_refused(ledger: Ledger) -> None:
-    make(ledger)
-    with pytest.raises(InvalidInput, match=r"elements_per_key must be below 2\*\*63"):
-        ledger.charge("visits", Guarantee(0.1, 1e-9, 1, 1 << 63, "user_id"), "")
-    assert ledger.history("visits") == []
-
-
 def test_a_budget_is_made_once(ledger: Ledger) -> None:
     make(ledger)
     with pytest.raises(InvalidInput, match="already"):

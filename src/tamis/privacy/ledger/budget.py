@@ -151,10 +151,3 @@ def check_text(value: object, what: str, least: int = 1, most: int = _LONGEST_NA
 
 def check_purpose(value: object) -> str:
     return check_text(value, "purpose", 0, _LONGEST_PURPOSE)
-
-
-def check_bounds(guarantee: Guarantee) -> None:
-    """Databases hold whole numbers of 64 bits."""
-    for name in ("keys_per_unit", "elements_per_key"):
-        if getattr(guarantee, name) >= 1 << 63:
-            raise InvalidInput(f"{name} must be below 2**63 to be recorded; take a smaller bound.")

@@ -14,7 +14,7 @@ from typing import Self
 
 from tamis.privacy.errors import BudgetRefused, InvalidInput, LedgerDamaged, LedgerUnavailable
 from tamis.privacy.guarantee import Guarantee, check_delta, check_epsilon
-from tamis.privacy.ledger.budget import Budget, Entry, check_bounds, check_purpose, check_text
+from tamis.privacy.ledger.budget import Budget, Entry, check_purpose, check_text
 from tamis.privacy.ledger.chain import budget_digest, check_chain, entry_digest
 from tamis.privacy.ledger.head import Head, Mark, check_count
 from tamis.privacy.ledger.spending import tally
@@ -86,7 +86,6 @@ class Ledger:
         have been made all the same when the reason was a failing disk or network.
         """
         purpose = check_purpose(purpose)
-        check_bounds(guarantee)
         with self._alone(name) as head:
             budget, entries = self._checked(self._find(name, head), head)
             affordable = budget.can_afford(guarantee)
