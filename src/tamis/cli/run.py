@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -57,6 +58,8 @@ def _failed(error: Exception) -> int:
     if os.environ.get("TAMIS_DEBUG") == "1":
         streams.say("".join(traceback.format_exception(error)).rstrip())
     streams.say("tamis: " + " ".join(streams.unmarked(sentence).split()))
+    with contextlib.suppress(failures.Failed):  # or what is buffered would fail again at the end
+        streams.flush()
     return code
 
 
