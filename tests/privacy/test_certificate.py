@@ -526,10 +526,6 @@ LARGEST_GRID = {
 MANY_STEPS = [[i, f"{i * i}/{20_000**2}"] for i in range(1, 20_001)]
 
 
-def still(reason: str) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.slow, pytest.mark.xfail(strict=True, reason=f"verify: {reason}")]
-
-
 GREEDY: list[Any] = [
     ("two keys, optimal", {("guarantee", "keys_per_unit"): 10**4}),
     ("two keys, optimal", {("guarantee", "keys_per_unit"): 10**9}),
@@ -579,14 +575,10 @@ GREEDY: list[Any] = [
 ]
 
 
-STILL_GREEDY = [
-    pytest.param("pps", SMALL_GROWTH, marks=still("the length of the draw is not limited")),
-    pytest.param("fine", SMALL_GROWTH, marks=still("the length of the draw is not limited")),
-]
-
-
 @pytest.mark.parametrize(
-    ("name", "changes"), [*GREEDY, *STILL_GREEDY], ids=lambda value: str(value)[:60]
+    ("name", "changes"),
+    [*GREEDY, ("pps", SMALL_GROWTH), ("fine", SMALL_GROWTH)],
+    ids=lambda value: str(value)[:60],
 )
 def test_no_certificate_keeps_the_checker_busy(
     name: str, changes: dict[Path, Any], tmp_path: pathlib.Path

@@ -178,6 +178,7 @@ class Survival:
         """C[d] = Pr[D < d] U when nothing is sampled away: h applied d times to 0."""
         table = [0]
         while table[-1] < U:
+            need(len(table) < 1 << 20, "the draw is too long")
             table.append(self.cap(table[-1]))
         return table
 
@@ -325,7 +326,8 @@ def check_rows(law: Survival, M: int, k: int, allowed: int, away: int, fine: boo
     need(law.D >> 70 > law.M >> law.k, "the gift is too small for 128-bit words")
     spots = {quiet, *(max(law.below(), default=1) + n for n in (0, width // 2))}
     spots |= {quiet >> n for n in range(1, 64) if quiet >> n}
-    spots = set(sorted(spots, reverse=True)[: max(4, 8_000_000 // law.width() ** 2)])
+    few = min(4, 500_000 // law.width())
+    spots = set(sorted(spots, reverse=True)[: max(1, few, 8_000_000 // law.width() ** 2)])
     cut = fine and law.width() < 500  # finding the pieces of wide rows takes too long
     every = 1 if cut else 1 + law.width() ** 2 // 2_000_000
     for spot in spots:
