@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import json
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -84,7 +85,8 @@ def test_csv_comes_from_standard_input(tamis: Run) -> None:
 
 
 def test_several_files_are_one_table(tamis: Run) -> None:
-    ran = tamis("release", "events.parquet", "events.parquet", *KEY, "--json")
+    shutil.copy("events.parquet", "more.parquet")
+    ran = tamis("release", "events.parquet", "more.parquet", *KEY, "--json")
     assert ran.code == 0, ran.err
     assert ran.json["rows"][0]["estimate"] == pytest.approx(1800, abs=60)
 
@@ -159,7 +161,8 @@ REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
     "no tau": (("events.parquet", "--scheme", "pps"), 2, "needs --tau"),
     "no bound": (("events.parquet", "--unit", "user_id"), 2, "keys_per_unit"),
     "bad memory": (("events.parquet", "--memory", "lots"), 2, "memory"),
-    "no budget": (("events.parquet", "--budget", "b"), 2, "There is no budget 'b'"),
+    "no budget": (("events.parquet", "--budget", "b", "-o", "x.parquet"), 2, "no budget 'b'"),
+    "a budget for nothing": (("events.parquet", "--budget", "b"), 2, "give -o FILE"),
     "ledger alone": (("events.parquet", "--ledger", "l.sqlite"), 2, "budget"),
 }
 

@@ -288,6 +288,17 @@ CHANGES: dict[str, Change] = {
     "impossible coverage": said(lambda c: c.update(coverage="7")),
     "forged integers": said(lambda c: c["certificate"]["rule"].update(gift="0xff")),
     "no certificate": said(lambda c: c.update(certificate={})),
+    "a second entry": lambda t: t.replace_schema_metadata(
+        {**(t.schema.metadata or {}), b"note": b"canary"}
+    ),
+    "a note at a column": lambda t: t.cast(
+        pa.schema([t.schema.field(0).with_metadata({b"note": b"canary"}), *list(t.schema)[1:]],
+                  metadata=t.schema.metadata)
+    ),
+    "keys with a dictionary": replaced("word", lambda c: c.dictionary_encode()),
+    "a ledger of another kind": said(lambda c: c.update(ledger={"free": "canary"})),
+    "a day of another kind": said(lambda c: c.update(day="canary")),
+    "a number of another kind": said(lambda c: c["spent"][0].update(value="canary")),
     "something more": said(lambda c: c.update(seed=5)),
     "something less": said(lambda c: c.pop("estimator")),
 }  # fmt: skip

@@ -201,6 +201,17 @@ def test_a_budget_for_other_units_is_refused(ledger: Path) -> None:
         released(budget="visits", ledger=ledger)
 
 
+def test_a_unit_column_called_element_is_refused() -> None:
+    data = EVENTS.rename_columns(["q", "element"])
+    with pytest.raises(tamis.InvalidInput, match="rename it"):
+        tamis.release(data, key="q", unit="element", keys_per_unit=1, epsilon=1.0, delta=1e-6)
+
+
+def test_verifying_tells_what_all_parts_cost_together() -> None:
+    said = released(total_share=0.1).verify()
+    assert said.startswith("epsilon 0.8 in all: 0.72 for which keys occur")
+
+
 def test_a_ledger_without_a_budget_is_refused(ledger: Path) -> None:
     with pytest.raises(tamis.InvalidInput, match="budget="):
         released(ledger=ledger)

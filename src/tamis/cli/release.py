@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from tamis.cli import files, inputs, streams
 from tamis.cli import options as o
 from tamis.cli.failures import Failed
+from tamis.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tamis.releases.release import Release
@@ -80,6 +81,8 @@ def release(
     if dry_run:
         _show_plan(law, unit, keys_per_unit, json)
         return
+    if budget is not None and output is None:
+        raise InvalidInput("a release that costs a budget should be kept: give -o FILE.")
     target = files.target(output, format, force, events, other_output=json or show)
     with inputs.files(events) as paths:
         import tamis

@@ -17,7 +17,7 @@ from tamis.privacy.verify import Refused
 EXAMPLES = """Examples:
   tamis verify release.parquet
   tamis verify certificate.json
-  tamis verify release.parquet --json && echo "may be shared" """
+  tamis verify release.parquet --json"""
 
 _PARQUET = b"PAR1"
 

@@ -36,6 +36,8 @@ def check_condition(where: str, columns: Collection[str] | None = None, listed: 
         if node.get("class") == "FUNCTION":
             _check_function(node)
         if node.get("class") == "COLUMN_REF" and columns is not None:
+            if len(node["column_names"]) > 1:
+                raise InvalidInput("where names columns by their plain names, without a table.")
             _check_column(str(node["column_names"][0]), columns, listed)
     return where
 

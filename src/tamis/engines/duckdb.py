@@ -19,6 +19,7 @@ from tamis.engines.source import Source, source_of, text
 from tamis.privacy.errors import BadData, InvalidInput
 
 AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time
+_OWN_FUNCTIONS = "SELECT 1 FROM duckdb_functions() WHERE database_name = 'data' AND NOT internal"
 
 
 class DuckDB:
@@ -139,6 +140,11 @@ class DuckDB:
         if where is None:
             return
         check_condition(where, columns.types, columns.listed)
+        if source.attach is not None and self._database.holds(_OWN_FUNCTIONS):
+            raise InvalidInput(
+                f"{source.name} has functions of its own, which could look at other rows: filter "
+                "with a query in table= instead of where, and see that it looks at single rows."
+            )
         hint = "; columns of CSV and JSON files are text: write age::INTEGER > 30"
         try:
             query = f"EXPLAIN SELECT 1 FROM {source.table} WHERE ({where}\n)"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tamis.privacy.errors import BadData, InvalidInput
 
@@ -74,6 +75,11 @@ def source_of(data: Any, table: str | None = None) -> Source:
 
 def _files(paths: list[str], table: str | None) -> Source:
     files = [file for path in paths for file in _found(path)]
+    if len({Path(file).resolve() for file in files}) < len(files):
+        raise InvalidInput(
+            "the same file is named twice: each of its rows would count twice, and be protected "
+            "half as well; name each file once."
+        )
     suffixes = {_suffix(path) for path in paths}
     if len(suffixes) > 1:
         raise InvalidInput("the files are of different kinds; read them one by one.")
@@ -88,11 +94,30 @@ def _files(paths: list[str], table: str | None) -> Source:
         raise InvalidInput(f"{paths[0]!r} is of no known kind ({kind}); give {_FORMATS}.")
     read = f"{reader}([{', '.join(text(glob.escape(file)) for file in files)}]"
     if reader == "read_csv":
-        return Source(f"{read}, {_dialect(files)})", quick=False, untyped=True, name=name)
+        options = f"hive_partitioning=false, {_dialect(files)}"
+        return Source(f"{read}, {options})", quick=False, untyped=True, name=name)
     if reader == "read_json":
         lines = ", format='newline_delimited'" if suffix in (".jsonl", ".ndjson") else ""
-        return Source(f"{read}{lines})", quick=False, untyped=True, loose=True, name=name)
-    return Source(f"{read})", name=name)
+        read += f"{lines}, hive_partitioning=false)"
+        return Source(read, quick=False, untyped=True, loose=True, name=name)
+    _check_schemas(files)
+    return Source(f"{read}, hive_partitioning=false)", name=name)
+
+
+def _check_schemas(files: list[str]) -> None:
+    """Refuse Parquet files with other types than the first: values would be changed to fit it."""
+    kinds = list[dict[str, str]]()
+    for file in files if len(files) > 1 else ():
+        try:
+            schema = pq.read_schema(file)
+        except (OSError, pa.ArrowException):
+            raise BadData(f"{Path(file).name} cannot be read; it may be damaged.") from None
+        kinds.append({field.name: str(field.type) for field in schema})
+    if any(kind != kinds[0] for kind in kinds):
+        raise BadData(
+            "the files have different columns or types, so that one unit or key could be taken for "
+            "two; make them alike, or read them one by one."
+        )
 
 
 def _found(path: str) -> list[str]:

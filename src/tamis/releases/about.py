@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -111,12 +112,25 @@ def read_about(text: bytes | str) -> About:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise BadData("what the release says about itself is damaged.") from None
-    if about.describe() != said:
+    if about.describe() != said or not _plain(about):
         raise BadData(
             "what the release says about itself does not fit together: it was changed, or made by "
             "a version of tamis with other mechanisms."
         )
     return about
+
+
+def _plain(about: About) -> bool:
+    """Whether what is only repeated is of the kind that a release writes."""
+    entry = {"ledger": str, "budget": str, "entry": int, "digest": str}
+    known = about.entry is None or (
+        set(about.entry) == set(entry)
+        and all(type(about.entry[name]) is kind for name, kind in entry.items())
+    )
+    numbers = all(part.value is None or type(part.value) is int for part in about.parts)
+    words = about.nulls in ("drop", "keep") and about.counted in ("rows", "counts")
+    day = re.fullmatch(r"\d{4}-\d\d-\d\d", about.day)
+    return known and numbers and words and all((day, re.fullmatch(r"[\w.+]{1,40}", about.library)))
 
 
 def _guarantee(said: dict[str, Any]) -> Guarantee:

@@ -36,4 +36,8 @@ def read(path: str | Path) -> tuple[pa.Table, About]:
     text = (table.schema.metadata or {}).get(NAME)
     if text is None:
         raise BadData(f"{str(path)!r} is not a release: its footer has no entry 'tamis'.")
+    said = set(pq.read_metadata(path).metadata or {}) | set(table.schema.metadata)
+    fields = (set(field.metadata or {}) - {b"PARQUET:field_id"} for field in table.schema)
+    if said - {NAME, b"ARROW:schema"} or any(fields):
+        raise BadData(f"{str(path)!r} says more about itself than a release does: it was changed.")
     return table.replace_schema_metadata(None), read_about(text)

@@ -138,6 +138,11 @@ def _request(
                 "of units with unit=."
             )
         return Request(keys, None, 1, 1, where, count, nulls)
+    if unit == "element":
+        raise InvalidInput(
+            "a column of units may not be called 'element', the word for rows that stand for "
+            "themselves; rename it."
+        )
     if count is not None:
         raise InvalidInput("data that is counted already has no units: give unit or count.")
     if keys_per_unit is None:

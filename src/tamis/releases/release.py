@@ -106,7 +106,10 @@ class Release:
             raise BadData(
                 "the table was changed: estimates, intervals or order do not follow from tokens."
             )
-        return said
+        if len(self.about.parts) == 1:
+            return said
+        parts = " + ".join(f"{part.epsilon!r} for {part.purpose}" for part in self.about.parts)
+        return f"epsilon {self.guarantee.epsilon!r} in all: {parts}. The keys: {said}"
 
     # --- questions -------------------------------------------------------------------------------
 
@@ -205,6 +208,11 @@ def open_release(path: str | Path) -> Release:
     """Open a release file. What it says about itself is checked to fit together."""
     table, about = file.read(path)
     kinds = [pa.int64(), pa.float64(), pa.int64(), pa.int64()]
-    if table.column_names != [*about.key, *ADDED] or table.schema.types[-len(ADDED) :] != kinds:
+    odd = any(map(pa.types.is_dictionary, table.schema.types))
+    if (
+        odd
+        or table.column_names != [*about.key, *ADDED]
+        or table.schema.types[-len(ADDED) :] != kinds
+    ):
         raise BadData(f"{str(path)!r} has other columns than a release: it was changed.")
     return Release(PrivateSample(table, about.plan), about)
