@@ -59,11 +59,11 @@ class Jump:
         if self.log < _SLOW:  # q changes too much on the way for bounds that take it as constant
             return self._climb(frequencies, now, gap, self._better(frequencies, gap, a))
         y = np.exp(a * self.log)
-        low = self._value(frequencies, a, gap)
-        low = np.maximum(low, np.where(a > 0, self._value(frequencies, a - 1, gap), 0))
+        low = self._value(frequencies, a, y, gap)
+        low = np.maximum(low, np.where(a > 0, self._value(frequencies, a - 1, y / g, gap), 0))
         above = np.where(a > 1, y / g**2 * (most - gap * y / g**2), 0)
         high = np.maximum(above, y * g * (most - gap * y * g))
-        tokens = self._decide(frequencies, now, a, low, np.maximum(low, high))
+        tokens = self._decide(frequencies, now, a, y, low, np.maximum(low, high))
         left = np.flatnonzero(tokens == 0)
         tokens[left] = self._climb(frequencies[left], now[left], gap[left], a[left])
         return tokens
@@ -82,33 +82,39 @@ class Jump:
         tokens, active = np.zeros(len(a), dtype=np.int64), np.arange(len(a))
         for _ in range(_CLIMB):
             f, k, here = frequencies[active], gap[active], a[active]
-            value = self._value(f, here, k)
-            before = np.where(here > 0, self._value(f, here - 1, k), 0)
-            after = self._value(f, here + 1, k)
-            margin = 4 * self._error(now[active], here)
+            y, g = np.exp(here * self.log), 1 + self.rate
+            value = self._value(f, here, y, k)
+            before = np.where(here > 0, self._value(f, here - 1, y / g, k), 0)
+            after = self._value(f, here + 1, y * g, k)
+            margin = 4 * self._error(now[active], y)
             best = (value - before > margin) & (value - after > margin)
             found = active[best]
-            tokens[found] = self._decide(f[best], now[found], here[best], value[best], value[best])
+            tokens[found] = self._decide(
+                f[best], now[found], here[best], y[best], value[best], value[best]
+            )
             a[active] += np.where(after > value, 1, np.where(before > value, -1, 0))
             active = active[(after > value) | (before > value)]
         return tokens
 
-    def _value(self, frequencies: Ints, a: Floats, gap: Floats) -> Floats:
-        """How far a steps from the top get: y (q_{i-a} + 2c - K y)."""
-        y = np.exp(a * self.log)
+    def _value(self, frequencies: Ints, a: Floats, y: Floats, gap: Floats) -> Floats:
+        """How far a steps from the top get: y (q_{i-a} + 2c - K y), y = g^a."""
         q = self.probability(np.maximum(frequencies - a.astype(np.int64), 1))
         value: Floats = y * (q + 2 * self.rest - gap * y)
         return value
 
-    def _error(self, now: Floats, a: Floats) -> Floats:
+    def _error(self, now: Floats, y: Floats) -> Floats:
         """What values up to a + 1 may be off: by their floats, and by the word, known to 2^-63."""
-        y, g = np.exp((a + 1) * self.log), 1 + self.rate
-        error: Floats = y * (_LOOSE * ((now + 2 * self.rest) * (1 + g) + now * y) + 2.0**-62 * y)
+        g, far = 1 + self.rate, y * (1 + self.rate)
+        error: Floats = far * (
+            _LOOSE * ((now + 2 * self.rest) * (1 + g) + now * far) + 2.0**-62 * far
+        )
         return error
 
-    def _decide(self, frequencies: Ints, now: Floats, a: Floats, low: Floats, high: Floats) -> Ints:
+    def _decide(
+        self, frequencies: Ints, now: Floats, a: Floats, y: Floats, low: Floats, high: Floats
+    ) -> Ints:
         """Where the jump ends, if both bounds agree and q is calm all the way; otherwise 0."""
-        error = self._error(now, a)
+        error = self._error(now, y)
         few, many = self._steps(low - error), self._steps(high + (1 + self.rate) * error)
         steps = np.floor(few - _ROUND / self.log)
         clear = (steps == np.floor(many + _ROUND / self.log)) & (steps >= a) & (steps < _LAST)

@@ -76,7 +76,7 @@ class SchemeSampler:
 
     def _quick(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
         """Fill in the tokens that need no walk; return where the others are."""
-        if self.free:
+        if self.free and len(frequencies) and frequencies.min() <= self.free:
             return self._freely(frequencies, words, tokens)
         return self._bound(frequencies, words, tokens)
 
