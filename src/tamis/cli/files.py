@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from tamis.cli import streams
 from tamis.cli.failures import Failed
 from tamis.cli.streams import STANDARD
 from tamis.privacy.errors import InvalidInput
+from tamis.releases.writing import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,26 +54,11 @@ def write_file(path: str, data: bytes) -> None:
     if path == STANDARD:
         streams.put_bytes(data)
         return
-    target = Path(path)
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".tamis-", delete=False) as file:
-            try:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-                os.chmod(file.name, 0o666 & ~_umask())
-                os.replace(file.name, target)
-            except BaseException:
-                os.unlink(file.name)
-                raise
-    except OSError as error:
-        raise Failed(f"{path!r} cannot be written: {error.strerror}.") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        with whole_file(path) as file:
+            file.write(data)
+    except InvalidInput as error:
+        raise Failed(str(error)) from None
 
 
 def target(

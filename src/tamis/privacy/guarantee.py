@@ -52,7 +52,7 @@ class Guarantee:
 
 
 def check_epsilon(value: object, name: str = "epsilon") -> float:
-    number = _number(value)
+    number = as_float(value)
     if not 0 < number <= 1000:
         raise InvalidInput(
             f"{name} must be a number above 0 and at most 1000, not {shown(value)}; "
@@ -62,7 +62,7 @@ def check_epsilon(value: object, name: str = "epsilon") -> float:
 
 
 def check_delta(value: object, name: str = "delta") -> float:
-    number = _number(value)
+    number = as_float(value)
     if not 0 < number < 1:
         raise InvalidInput(
             f"{name} must lie strictly between 0 and 1, not {shown(value)}; "
@@ -84,7 +84,8 @@ def check_unit(unit: object) -> None:
         )
 
 
-def _number(value: object) -> float:
+def as_float(value: object) -> float:
+    """The value as a float, NaN if it is not a number; beyond any float it is infinite."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         return math.nan
     try:

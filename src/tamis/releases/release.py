@@ -18,6 +18,7 @@ from tamis.privacy.guarantee import Guarantee
 from tamis.releases import file
 from tamis.releases.about import TOTAL, About
 from tamis.releases.answer import Answer
+from tamis.sampling.counted import distinct
 from tamis.weighted.estimators import Estimator, MaximumLikelihood, moments
 from tamis.weighted.plan import Plan
 from tamis.weighted.sample import ADDED, PrivateSample, tabulate
@@ -97,7 +98,7 @@ class Release:
         said = self.certificate.verify()
         self.about.check()
         keys = self.to_arrow().select(list(self.about.key))
-        if len(keys.group_by(keys.column_names).aggregate([])) < len(keys):
+        if distinct(keys) < len(keys):
             raise BadData("the table was changed: a key stands in it more than once.")
         if pc.any(pc.less(pc.fill_null(self.to_arrow()["token"], 0), 1)).as_py():
             raise BadData("the table was changed: it holds tokens that no key can get.")
@@ -179,8 +180,8 @@ class Release:
         if not len(rows):
             return Answer(0.0, 0.0, self.plan.coverage)
         likely = np.maximum(1, np.rint(rows.to_arrow()["estimate"].to_numpy())).astype(np.int64)
-        distinct, many = np.unique(likely, return_counts=True)
-        variance = moments(self.plan.mechanism.law, estimator, distinct).variance
+        values, many = np.unique(likely, return_counts=True)
+        variance = moments(self.plan.mechanism.law, estimator, values).variance
         estimate = float(np.sum(estimator.values(rows.sample.whole_tokens())))
         return Answer(estimate, float(np.sqrt(variance @ many)), self.plan.coverage)
 

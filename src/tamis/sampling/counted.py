@@ -31,7 +31,7 @@ def counted_table(data: Any, key: str | Sequence[str], frequency: str) -> pa.Tab
     if any(len(column) != len(whole) for column in columns.values()):
         raise InvalidInput(f"{', '.join([*keys, frequency])} must all have the same length.")
     checked = pa.table(columns | {frequency: whole})
-    if _distinct(checked.select(keys)) < checked.num_rows:
+    if distinct(checked.select(keys)) < checked.num_rows:
         raise InvalidInput(
             f"key {', '.join(keys)}: some key stands in more than one row; "
             f"sum {frequency} by key first."
@@ -39,7 +39,7 @@ def counted_table(data: Any, key: str | Sequence[str], frequency: str) -> pa.Tab
     return checked
 
 
-def _distinct(keys: pa.Table) -> int:
+def distinct(keys: pa.Table) -> int:
     """How many rows differ. Text is hashed once, column by column: grouping it takes far longer."""
     if keys.num_columns == 1:
         return len(keys.column(0).unique())

@@ -6,7 +6,6 @@ plans and estimates. `rule` names the integers that decide: `privacy.verify.Sche
 
 from __future__ import annotations
 
-import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.guarantee import as_float
 from tamis.privacy.verify import STEPS
 
 Floats = npt.NDArray[np.float64]
@@ -61,11 +61,11 @@ class _Threshold(Scheme):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not 1e-300 <= _number(self.tau) <= 1e300:  # so that 1 / q is a number too
+        if not 1e-300 <= as_float(self.tau) <= 1e300:  # so that 1 / q is a number too
             raise InvalidInput(
                 f"{name}: tau must lie between 1e-300 and 1e300, not {shown(self.tau)}."
             )
-        if not 0 < _number(self.power) <= 2:
+        if not 0 < as_float(self.power) <= 2:
             raise InvalidInput(f"{name}: power must lie in (0, 2], not {shown(self.power)}.")
 
     def size(self, frequency: npt.ArrayLike) -> Floats:
@@ -145,16 +145,6 @@ class Custom(Scheme):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Custom) and self.steps == other.steps
-
-
-def _number(value: object) -> float:
-    """The value as a float, NaN if it is not a number; beyond any float it is infinite."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def _steps(q: Any, upto: Any) -> tuple[tuple[int, Fraction], ...]:
