@@ -32,6 +32,7 @@ LOW: list[tuple[float, Scheme]] = [
     (0.1, tamis.Ppswor(0.01)),
 ]
 HIGH: list[tuple[float, Scheme]] = [
+    (0.01, tamis.Ppswor(1e-4)),
     (0.1, tamis.Ppswor(1e-4)),
     (1.0, tamis.Ppswor(1e-4)),
     (0.1, tamis.Pps(1e-5)),
@@ -39,6 +40,14 @@ HIGH: list[tuple[float, Scheme]] = [
     (1.0, tamis.Ppswor(1e-3, power=0.5)),
     (1.0, tamis.Ppswor(1e-9, power=2)),
     (1.0, tamis.Custom({1: 0.5})),
+]
+MIXED: list[tuple[float, Scheme]] = [
+    (0.01, tamis.Ppswor(1e-4)),
+    (0.01, tamis.Ppswor(1e-3, power=0.5)),
+    (0.01, tamis.Custom({1: 0.001, 10: 0.01, 100: 0.1, 1000: 1})),
+    (0.1, tamis.Ppswor(0.1)),
+    (0.1, tamis.Custom({1: 0.001, 10: 0.01, 100: 0.1, 1000: 1})),
+    (1.0, tamis.Ppswor(1e-4)),
 ]
 READY: list[tuple[float, float, str]] = [
     (1.0, 1e-6, "tamis.Ppswor(1e-6)"),
@@ -65,6 +74,8 @@ def sanitising() -> str:
     generator = np.random.default_rng(1)
     zipf = np.maximum(1, 50_000_000 // np.arange(1, KEYS + 1))[generator.permutation(KEYS)]
     high = generator.integers(10**4, 10**5, KEYS)
+    mixed = np.exp(generator.uniform(0, np.log(10**6), KEYS)).astype(np.int64)
+    low = generator.integers(1, 1001, KEYS)
     return "\n\n".join(
         [
             f"{KEYS:,} keys, median of {REPEATS}; bare: drawing {KEYS:,} words from the operating "
@@ -73,6 +84,10 @@ def sanitising() -> str:
             ratios(zipf, LOW),
             "Frequencies uniform from 10,000 to 100,000:",
             ratios(high, HIGH),
+            "The logarithm of the frequency uniform, from 1 to 1,000,000:",
+            ratios(mixed, MIXED),
+            "Frequencies uniform from 1 to 1,000:",
+            ratios(low, MIXED),
             whole_call(),
         ]
     )

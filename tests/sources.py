@@ -27,6 +27,16 @@ class Listed:
         return len(self._words) - self._next
 
 
+class Stream:
+    """A repeatable source, so that what was drawn can be compared with the integers."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+
+    def words(self, n: int) -> Words:
+        return self.generator.integers(0, 2**64, n, dtype=np.uint64)
+
+
 class Counted:
     """Gives the words of the operating system, and counts how many were asked for."""
 

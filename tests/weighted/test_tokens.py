@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,24 +14,13 @@ from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.verify import Survival, U
 from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor, Scheme
 from tamis.weighted.mechanism import Mechanism, Tokens
-from tamis.weighted.rows import RowTable
 from tamis.weighted.tokens import draw
 from tamis.weighted.walk import SchemeSampler
 from tamis.weighted.words import Words
-from tests.sources import Forbidden, Listed
+from tests.sources import Forbidden, Listed, Stream
 
 STEPS = Custom({1: 0.01, 10: 0.3, 40: 0.8})
 SCHEMES = [Everything(), Pps(0.03), Pps(1e-5), Ppswor(0.05), Ppswor(0.01, 2), Ppswor(1e-4), STEPS]
-
-
-class Stream:
-    """A repeatable source, so that what was drawn can be compared with the integers."""
-
-    def __init__(self, seed: int) -> None:
-        self.generator = np.random.default_rng(seed)
-
-    def words(self, n: int) -> npt.NDArray[np.uint64]:
-        return self.generator.integers(0, 2**64, n, dtype=np.uint64)
 
 
 def mechanism(
@@ -170,34 +158,6 @@ def test_words_near_the_top_are_decided_exactly_where_q_is_almost_one(z: int) ->
     for word in (bound - 1, min(bound, U - 1), U - 1, U - 2**64, U - 2**74, bound - 2**64):
         expected = mech.integers.walk(frequency, word)[0] if word < bound else 0
         assert token_of(mech, frequency, word) == expected
-
-
-@pytest.mark.parametrize("scheme", SCHEMES[1:], ids=repr)
-def test_rows_written_out_give_the_same_tokens_as_walking(scheme: Scheme) -> None:
-    mech = mechanism(scheme, 0.5, 1e-6)
-    frequencies = np.tile(np.arange(1, 400), 20)
-    written, walked = SchemeSampler(mech), SchemeSampler(mech)
-    written.rows = RowTable(mech.integers, 350)
-    assert written.rows.last == 350
-    with randomness.using(Stream(3)):
-        tokens = written.draw(frequencies)
-    with randomness.using(Stream(3)):
-        assert np.array_equal(tokens, walked.draw(frequencies))
-    assert (tokens > 0).any()
-
-
-def test_rows_written_out_leave_ties_to_the_integers() -> None:
-    mech = mechanism(Ppswor(0.05), 0.5, 1e-6)
-    sampler = SchemeSampler(mech)
-    sampler.rows = RowTable(mech.integers, 80)
-    for i, column in rows(mech.integers, 80):
-        if i % 6:
-            continue
-        for bound in {t for t in column.values() if 0 < t < mech.integers.reporting(i)}:
-            for word in (bound - 1, bound):
-                with randomness.using(Listed([word >> 64, word & (2**64 - 1)])):
-                    token = sampler.draw(np.array([i]))[0]
-                assert token == sum(t > word for t in column.values())
 
 
 def test_an_empty_array_draws_nothing() -> None:

@@ -15,14 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.verify import Scheme, Survival, U, ceil_div, first
+from tamis.weighted.reporting import Lookup
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 _LAST = 2**63 - 1
 _LOOSE = 2.0**-42  # covers the error of a float q (below 2^-45), twice
 _SLOW = 0.04  # growth per step below which bounds that take q as constant seldom decide
 _CLIMB = 8  # steps to the best a
+_LARGE = 64.0  # logarithms of the powers of g that are looked up
+_TINY = np.finfo(np.float64).tiny
 _ROUND = 2.0**-40  # covers the rounding of logarithms (up to about 100)
 
 
@@ -37,6 +41,7 @@ class Jump:
         self.rate = (law.M - (1 << law.k)) / (1 << law.k)  # g - 1
         self.log = log1p(self.rate)
         self.gift = law.D / U
+        self.power = Lookup(lambda a: np.exp(a * self.log), int(_LARGE / self.log))  # g^a
         self.rest = self.gift / self.rate  # the fixed point of s -> (s - gift) / g is -rest
 
     @property
@@ -55,50 +60,58 @@ class Jump:
             return np.zeros(len(frequencies), dtype=np.int64)
         c, g = self.rest, 1 + self.rate
         most, gap = now + 2 * c, np.maximum(now - word, 0) + c
-        a = np.maximum(0, np.ceil(np.log(most / (gap * (1 + g))) / self.log))
+        a = self._turn(most / (gap * (1 + g)))
         if self.log < _SLOW:  # q changes too much on the way for bounds that take it as constant
             return self._climb(frequencies, now, gap, self._better(frequencies, gap, a))
-        y = np.exp(a * self.log)
+        y = self.power(a)
         low = self._value(frequencies, a, y, gap)
         low = np.maximum(low, np.where(a > 0, self._value(frequencies, a - 1, y / g, gap), 0))
         above = np.where(a > 1, y / g**2 * (most - gap * y / g**2), 0)
         high = np.maximum(above, y * g * (most - gap * y * g))
-        tokens = self._decide(frequencies, now, a, y, low, np.maximum(low, high))
+        error = self._error(now, y)
+        few, many = self._steps(low, error)[0], self._steps(np.maximum(low, high), g * error)[1]
+        tokens = self._decide(frequencies, a, (few, many), np.ones(len(a), dtype=np.bool_))
         left = np.flatnonzero(tokens == 0)
         tokens[left] = self._climb(frequencies[left], now[left], gap[left], a[left])
         return tokens
 
-    def _better(self, frequencies: Ints, gap: Floats, a: Floats) -> Floats:
-        """A closer guess at the best a, from q and its slope at a first one."""
-        steps = a.astype(np.int64)
-        q = self.probability(np.maximum(frequencies - steps, 1))
-        slope = q - self.probability(np.maximum(frequencies - steps - 1, 1))
-        top = q + 2 * self.rest - (1 + self.rate) * slope / self.rate
-        ratio = np.maximum(top / (gap * (2 + self.rate)), 1)
-        return np.ceil(np.log(ratio) / self.log)
+    def _turn(self, ratio: Floats) -> Ints:
+        """The first a with g^a at the ratio or above."""
+        return np.ceil(np.log(np.maximum(ratio, 1)) / self.log).astype(np.int64)
 
-    def _climb(self, frequencies: Ints, now: Floats, gap: Floats, a: Floats) -> Ints:
+    def _better(self, frequencies: Ints, gap: Floats, a: Ints) -> Ints:
+        """A closer guess at the best a, from q and its slope at a first one."""
+        q = self.probability(np.maximum(frequencies - a, 1))
+        slope = q - self.probability(np.maximum(frequencies - a - 1, 1))
+        top = q + 2 * self.rest - (1 + self.rate) * slope / self.rate
+        return self._turn(top / (gap * (2 + self.rate)))
+
+    def _climb(self, frequencies: Ints, now: Floats, gap: Floats, a: Ints) -> Ints:
         """The same with the largest value found exactly: it rises up to one a and then falls."""
-        tokens, active = np.zeros(len(a), dtype=np.int64), np.arange(len(a))
-        for _ in range(_CLIMB):
-            f, k, here = frequencies[active], gap[active], a[active]
-            y, g = np.exp(here * self.log), 1 + self.rate
-            value = self._value(f, here, y, k)
-            before = np.where(here > 0, self._value(f, here - 1, y / g, k), 0)
-            after = self._value(f, here + 1, y * g, k)
-            margin = 4 * self._error(now[active], y)
-            best = (value - before > margin) & (value - after > margin)
-            found = active[best]
-            tokens[found] = self._decide(
-                f[best], now[found], here[best], y[best], value[best], value[best]
+        tokens, step = self._peak(frequencies, now, gap, a)
+        active = np.flatnonzero(step)
+        for _ in range(_CLIMB if len(active) else 0):
+            a[active] += step[active]
+            tokens[active], step[active] = self._peak(
+                frequencies[active], now[active], gap[active], a[active]
             )
-            a[active] += np.where(after > value, 1, np.where(before > value, -1, 0))
-            active = active[(after > value) | (before > value)]
+            active = active[step[active] != 0]
         return tokens
 
-    def _value(self, frequencies: Ints, a: Floats, y: Floats, gap: Floats) -> Floats:
+    def _peak(self, frequencies: Ints, now: Floats, gap: Floats, a: Ints) -> tuple[Ints, Ints]:
+        """Tokens where a is surely the best; elsewhere 0, and the step to a better one, if any."""
+        y, g = self.power(a), 1 + self.rate
+        value = self._value(frequencies, a, y, gap)
+        before = value - self._value(frequencies, a - 1, y / g, gap)
+        after = value - self._value(frequencies, a + 1, y * g, gap)
+        error = self._error(now, y)
+        best = ((before > 4 * error) | (a == 0)) & (after > 4 * error)
+        tokens = self._decide(frequencies, a, self._steps(value, error), best)
+        return tokens, (after < 0).astype(np.int64) - ((before < 0) & (after >= 0) & (a > 0))
+
+    def _value(self, frequencies: Ints, a: Ints, y: Floats, gap: Floats) -> Floats:
         """How far a steps from the top get: y (q_{i-a} + 2c - K y), y = g^a."""
-        q = self.probability(np.maximum(frequencies - a.astype(np.int64), 1))
+        q = self.probability(np.maximum(frequencies - a, 1))
         value: Floats = y * (q + 2 * self.rest - gap * y)
         return value
 
@@ -110,23 +123,29 @@ class Jump:
         )
         return error
 
-    def _decide(
-        self, frequencies: Ints, now: Floats, a: Floats, y: Floats, low: Floats, high: Floats
-    ) -> Ints:
+    def _steps(self, value: Floats, error: Floats) -> tuple[Floats, Floats]:
+        """Between how many steps leave more than the gift, if the value may be off so much."""
+        known = value > 2 * error
+        value = np.maximum(value, 2 * error + _TINY)
+        steps = np.log(value / (self.gift + self.rest)) / self.log
+        around = (2 * error / value + _ROUND) / self.log  # |log(1 + x)| <= 2 |x| up to 1/2
+        return np.where(known, steps - around, -1), steps + around
+
+    def _decide(self, frequencies: Ints, a: Ints, steps: tuple[Floats, Floats], sure: Mask) -> Ints:
         """Where the jump ends, if both bounds agree and q is calm all the way; otherwise 0."""
-        error = self._error(now, y)
-        few, many = self._steps(low - error), self._steps(high + (1 + self.rate) * error)
-        steps = np.floor(few - _ROUND / self.log)
-        clear = (steps == np.floor(many + _ROUND / self.log)) & (steps >= a) & (steps < _LAST)
-        token = frequencies - np.where(clear, steps, 0).astype(np.int64) - 1
-        place = np.searchsorted(self.starts, frequencies, side="right") - 1
-        calm = (place >= 0) & (frequencies <= self.stops[place]) & (token >= self.starts[place])
+        few, many = np.floor(steps[0]), np.floor(steps[1])
+        clear = sure & (few == many) & (few >= a) & (few < _LAST)
+        token = frequencies - np.where(clear, few, 0).astype(np.int64) - 1
+        start, stop = self._range(frequencies)
+        calm = (frequencies <= stop) & (token >= start)
         return np.where(clear & calm, token, 0)
 
-    def _steps(self, value: Floats) -> Floats:
-        smallest = np.finfo(np.float64).tiny
-        found: Floats = np.log(np.maximum(value, smallest) / (self.gift + self.rest)) / self.log
-        return found
+    def _range(self, frequencies: Ints) -> tuple[Ints, Ints]:
+        """The calm range that begins last before each frequency; none ends where none begins."""
+        if len(self.starts) == 1:
+            return self.starts, self.stops
+        place = np.searchsorted(self.starts, frequencies, side="right") - 1
+        return self.starts[place], self.stops[place]
 
 
 def calm_ranges(law: Survival) -> list[tuple[int, int]]:

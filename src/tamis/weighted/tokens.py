@@ -17,7 +17,8 @@ def draw(mechanism: Mechanism, frequencies: Ints) -> Ints:
     """A token for every frequency; 0 where the key is not reported."""
     if mechanism.everything:
         return _from_table(mechanism, frequencies)
-    return SchemeSampler(mechanism).draw(frequencies)
+    most = int(frequencies.max()) if len(frequencies) > CHUNK else 0
+    return SchemeSampler(mechanism, most).draw(frequencies)
 
 
 def _from_table(mechanism: Mechanism, frequencies: Ints) -> Ints:

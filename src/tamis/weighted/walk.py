@@ -9,17 +9,20 @@ from tamis.privacy.verify import Survival, U
 from tamis.weighted.jump import Jump
 from tamis.weighted.mechanism import Mechanism
 from tamis.weighted.pieces import Pieces
-from tamis.weighted.rows import CELLS, RowTable
+from tamis.weighted.reporting import MOST, Reporting
+from tamis.weighted.sweep import Sweep
 from tamis.weighted.words import CHUNK, FirstHalves, Ints, Table, Words
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-MANY = 100_000  # from so many keys on, rows of low frequencies are written out
-LOW = 1 << 16  # frequencies below it may be looked up
 _LOOSE = 2.0**-40  # what an enclosure leaves, relatively, for the error of a float q (below 2^-45)
 _ROUND = 2.0**-48  # and for the rounding of one step
 _HALF = 2.0**64
+_ROW = 1200  # a row costs as much as so many steps of a walk, which has a third of the width
+_BATCH = 1 << 20  # so many keys wait for a sweep or a walk, at least
+_SHARED = 2000  # and so many for each row, that rows cost little beside them
+_LAST = 2**63 - 1
 _TOP = 1 - 2.0**-50  # above it, words near 2^64 are always compared in full
 
 
@@ -30,49 +33,50 @@ class SchemeSampler:
     only if the whole interval agrees; every other key is decided by the integers in full.
     """
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, most: int = 0) -> None:
         self.scheme, self.law = mechanism.scheme, mechanism.integers
         self.elsewhere = mechanism.elsewhere
         entries = mechanism.integers.draw()
         self.table, self.width = Table(entries[1:-1]), len(entries)
-        below = self.law.below()
-        self.odd = np.array(sorted(below), dtype=np.int64)
-        self.odd_values = np.array([below[int(i)] / U for i in self.odd])
-        self.low = np.arange(min(int(self.odd[-1]) + 1, LOW) if below else 0)
-        self.low_values, self.low_odd = self._reporting(self.low)
+        self.reporting = Reporting(self.law, self.scheme, min(most + 1, MOST))
         settled = self.law.scheme.settled()
         self.sure = settled if self.law.scheme.units(settled) == U else None
-        self.quiet = max([settled, *below])
+        self.quiet = max([settled, *self.law.below()])
         self.pieces = Pieces(self.law, mechanism.stride) if mechanism.tokens == "fine" else None
-        self.jump = Jump(self.law, self.scheme.probability)
+        self.jump = Jump(self.law, self.reporting.q)
         self.free = 0 if self.elsewhere or self.pieces else _free(self.law)
-        self.rows: RowTable | None = None
+        self.sweep = Sweep(self.law, self.reporting.p)
+        self.gaps = _gaps(self.free, self.jump, self.width, self.quiet if self.sure else _LAST)
+        self.swept, self.batch = self.gaps[:0], _BATCH
 
     def draw(self, frequencies: Ints) -> Ints:
         """Tokens of all keys; those that must be walked are, together, at the end."""
         tokens = np.zeros(len(frequencies), dtype=np.int64)
         self._prepare(frequencies)
-        late, words = [np.empty(0, dtype=np.int64)], list[Words]()
+        late = list[tuple[Ints, Words]]()
         for start in range(0, len(frequencies), CHUNK):
             part = frequencies[start : start + CHUNK]
             drawn = Words.draw(len(part))
             hard = self._quick(part, drawn, tokens[start : start + CHUNK])
-            late.append(start + hard)
-            words.append(drawn.at(hard))
-        where, left = np.concatenate(late), Words.joined(words)
-        for start in range(0, len(where), CHUNK):
-            part = np.arange(start, min(start + CHUNK, len(where)))
-            tokens[where[part]] = self._slow(frequencies[where[part]], left.at(part))
+            late.append((start + hard, drawn.at(hard)))
+            if sum(len(where) for where, _ in late) > self.batch:
+                self._late(frequencies, late, tokens)
+                late = []
+        if late:
+            self._late(frequencies, late, tokens)
         return tokens
 
     def _prepare(self, frequencies: Ints) -> None:
-        """Write out the rows of frequencies that are too low for a jump, if many keys have them."""
-        last = self.quiet + self.width  # above it, all is a shift of one row
-        if last * self.width > CELLS:
-            last = self.jump.first + self.width
-        low = np.count_nonzero((frequencies > self.free) & (frequencies <= last))
-        if not self.elsewhere and not self.pieces and low > MANY:
-            self.rows = self.rows or RowTable(self.law, last)
+        """Choose the ranges of frequencies whose rows cost less than as many walks."""
+        if self.pieces or not len(self.gaps):
+            return
+        lows, highs = self.gaps.T
+        place = np.searchsorted(self.gaps.ravel(), frequencies, side="right")
+        keys = np.bincount(place, minlength=2 * len(lows) + 1)[1::2]
+        found = keys * (1.0 if self.elsewhere else self.reporting.p(highs - 1))
+        rows = highs - lows + self.sweep.early
+        dense = found * self.width > _ROW * rows
+        self.swept, self.batch = self.gaps[dense], max(_BATCH, _SHARED * int(rows[dense].sum()))
 
     def _quick(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
         """Fill in the tokens that need no walk; return where the others are."""
@@ -101,15 +105,30 @@ class SchemeSampler:
             easy = frequencies[found] > self.quiet + self.width
             there, found = found[easy], found[~easy]
             tokens[there] = frequencies[there] - self.table.reached(words.at(there))
-        if self.rows:
-            low = found[frequencies[found] <= self.rows.last]
-            tokens[low] = self.rows.tokens(frequencies[low], words.first[low])
-            found = found[tokens[found] == 0]
-        word = (words.first[found].astype(np.float64) + 0.5) / _HALF
-        word = word * p[found] if self.elsewhere else word  # where q is calm, P = q
-        tokens[found] = self.jump.tokens(frequencies[found], p[found], word)
+        rest = found[~_inside(self.swept, frequencies[found])]
+        word = self._words(p[rest], words.at(rest))  # where q is calm, P = q
+        tokens[rest] = self.jump.tokens(frequencies[rest], p[rest], word)
         hard: Ints = found[tokens[found] == 0]
         return hard
+
+    def _words(self, q: Floats, words: Words) -> Floats:
+        """Words / U as far as their first halves tell, on the scale of end-to-end probability."""
+        word: Floats = (words.first.astype(np.float64) + 0.5) / _HALF
+        return word * q if self.elsewhere else word
+
+    def _late(self, frequencies: Ints, late: list[tuple[Ints, Words]], tokens: Ints) -> None:
+        """Fill in the tokens of the keys that no closed form has decided."""
+        where = np.concatenate([where for where, _ in late])
+        words = Words.joined([words for _, words in late])
+        i = frequencies[where]
+        near = np.flatnonzero(_inside(self.swept, i))
+        if len(near):
+            word = self._words(self.reporting.q(i[near]), words.at(near))
+            tokens[where[near]] = self.sweep.tokens(i[near], word)
+        left = np.flatnonzero(tokens[where] == 0)
+        for start in range(0, len(left), CHUNK):
+            part = left[start : start + CHUNK]
+            tokens[where[part]] = self._slow(i[part], words.at(part))
 
     def _slow(self, frequencies: Ints, words: Words) -> Ints:
         if not self.pieces:
@@ -125,34 +144,15 @@ class SchemeSampler:
         word = words.full(n)
         return word * self.law.scheme.units(frequency) >> 128 if self.elsewhere else word
 
-    def reporting(self, frequencies: Ints) -> tuple[Floats, Mask]:
-        """P_i / U in floating point, and where it is below q_i; low frequencies are looked up."""
-        high = np.flatnonzero(frequencies >= len(self.low))
-        if len(high) == len(frequencies):
-            return self._reporting(frequencies)
-        place = np.minimum(frequencies, len(self.low) - 1)
-        p, odd = self.low_values[place], self.low_odd[place]
-        p[high], odd[high] = self._reporting(frequencies[high])
-        return p, odd
-
-    def _reporting(self, frequencies: Ints) -> tuple[Floats, Mask]:
-        p = self.scheme.probability(frequencies)
-        odd = np.zeros(len(p), dtype=np.bool_)
-        if len(self.odd) and len(p) and frequencies.min() <= self.odd[-1]:
-            place = np.minimum(np.searchsorted(self.odd, frequencies), len(self.odd) - 1)
-            odd = self.odd[place] == frequencies
-            p = np.where(odd, self.odd_values[place], p)
-        return p, odd
-
     def reported(self, frequencies: Ints, words: Words) -> tuple[Mask, Floats]:
         """Whether each key is reported, and P_i / U."""
-        p, odd = self.reporting(frequencies)
-        share = p
+        p = share = self.reporting.p(frequencies)
         certain = np.zeros(len(p), dtype=np.bool_)
         if self.sure is not None:
-            certain = (frequencies >= self.sure) & ~odd
+            certain = (frequencies >= self.sure) & ~self.reporting.odd(frequencies)
         if self.elsewhere:  # given that the key was sampled
-            share, certain = p / self.scheme.probability(frequencies), ~odd
+            share = p / self.reporting.q(frequencies)
+            certain = ~self.reporting.odd(frequencies)
         reported = (words.first < _units(share * (1 - _LOOSE))) | certain
         most = share * (1 + _LOOSE)
         unclear = ~reported & ((words.first <= _units(most) + np.uint64(1)) | (most > _TOP))
@@ -167,11 +167,11 @@ class SchemeSampler:
         low = words.first.astype(np.float64) / _HALF
         high = low + 2 / _HALF
         if self.elsewhere:
-            q = self.scheme.probability(level)
+            q = self.reporting.q(level)
             low, high = low * q, high * q
         low, high = low * (1 - _LOOSE), high * (1 + _LOOSE)
         tokens, active = np.zeros(len(words), dtype=np.int64), np.arange(len(words))
-        now = self.reporting(level)[0]
+        now = self.reporting.p(level)
         gift, growth = self.law.D / U, self.law.M / 2**self.law.k
         while len(active):
             stop = np.minimum(now * (1 - _LOOSE), gift * (1 - _ROUND))
@@ -180,7 +180,7 @@ class SchemeSampler:
             on = low >= np.minimum(now * (1 + _LOOSE), gift * (1 + _ROUND))
             active, level = active[on], level[on] - 1
             now, low, high = now[on], low[on], high[on]
-            before = self.reporting(level)[0]
+            before = self.reporting.p(level)
             low, high = _back(low, high, now, before, gift, growth)
             now = before
         for n in np.flatnonzero(tokens == 0):  # unclear somewhere on the way
@@ -195,7 +195,32 @@ def _free(law: Survival) -> int:
     while n in below:
         n += 1
     settled = law.scheme.units(n) == U == law.cap(law.reporting(n - 1))
-    return 2**63 - 1 if settled else n - 1
+    return _LAST if settled else n - 1
+
+
+def _gaps(free: int, jump: Jump, width: int, quiet: int) -> Ints:
+    """Ranges [low, high) of frequencies from which a walk is likely to leave where q is calm."""
+    found: list[list[int]] = []
+    for stop, start in zip(
+        [free, *jump.stops.tolist()], [*jump.starts.tolist(), quiet], strict=True
+    ):
+        low, high = stop + 1, min(min(start, quiet) + width + 1, _LAST)
+        if found and low <= found[-1][1]:
+            found[-1][1] = max(found[-1][1], high)
+        elif low < high:
+            found.append([low, high])
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def _inside(ranges: Ints, frequencies: Ints) -> Mask:
+    """Which frequencies lie in one of some ranges [low, high), in order."""
+    if len(ranges) > 4:
+        odd: Mask = np.searchsorted(ranges.ravel(), frequencies, side="right") % 2 == 1
+        return odd
+    inside = np.zeros(len(frequencies), dtype=np.bool_)
+    for low, high in ranges:
+        inside |= (frequencies >= low) & (frequencies < high)
+    return inside
 
 
 def _units(p: Floats) -> FirstHalves:
