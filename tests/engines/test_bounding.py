@@ -19,7 +19,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import tamis
-from tamis.engines.bounding import Collision, Keys, Secret, _pack, bounded_counts
+from tamis.engines.bounding import (
+    Collision,
+    Keys,
+    Secret,
+    _pack,
+    bounded_counts,
+    spread_of_units,
+)
 from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Engine, Request
 from tamis.privacy import randomness
@@ -76,8 +83,7 @@ def bounded(
     units = np.array([unit for unit, _ in rows], dtype=np.int64)
     codes = np.array([hashes[key] for _, key in rows], dtype=np.uint64)
     keys = Keys(np.array(hashes, dtype=np.uint64))
-    found, owners = bounded_counts(units, codes, keys, k, e, secret)
-    assert owners == len(set(units.tolist()))
+    found = bounded_counts(units, codes, keys, k, e, secret)
     assert found.dtype == np.int64
     return [int(n) for n in found]
 
@@ -114,6 +120,20 @@ def test_whole_arrays_are_bounded_as_unit_by_unit(
     rows = [(UNITS[units](unit), key) for unit, key in rows]
     hashes = hashes_for(kind, secret)
     assert bounded(rows, hashes, k, e, secret) == by_hand(rows, hashes, k, e, secret)
+
+
+@settings(deadline=None)
+@given(ROWS, SECRETS, st.sampled_from(list(UNITS)), st.sampled_from(["usual", "small", "alike"]))
+def test_the_spread_of_whole_arrays_is_counted_as_unit_by_unit(
+    rows: list[tuple[int, int]], secret: Secret, units: str, kind: str
+) -> None:
+    hashes = np.array(hashes_for(kind, secret), dtype=np.uint64)
+    owners = np.array([UNITS[units](unit) for unit, _ in rows])
+    found = spread_of_units(owners, hashes[[key for _, key in rows]], Keys(hashes))
+    wanted = [0] * 9
+    for unit in {unit for unit, _ in rows}:
+        wanted[(len({key for other, key in rows if other == unit}) - 1).bit_length()] += 1
+    assert found.tolist() == wanted
 
 
 def test_all_three_ways_to_pack_units_and_keys_are_tried_above() -> None:
@@ -169,7 +189,7 @@ def test_each_key_of_a_unit_survives_equally_often(names: Words, many: int, k: i
     secret = Secret(*(int(w) | 1 for w in Repeated(3).words(3)))
     units = np.repeat(names.view(np.int64), many)
     keys = np.array([n * 0xD1B54A32D192ED03 % 2**64 for n in range(many)], dtype=np.uint64)
-    found, _ = bounded_counts(units, np.tile(keys, len(names)), Keys(keys), k, 1, secret)
+    found = bounded_counts(units, np.tile(keys, len(names)), Keys(keys), k, 1, secret)
     assert found.sum() == k * len(names)
     share, spread = k / many, (k / many * (1 - k / many) / len(names)) ** 0.5
     assert (np.abs(found / len(names) - share) < 5.7 * spread).all()
@@ -184,7 +204,7 @@ def test_each_key_of_one_unit_survives_equally_often_over_secrets() -> None:
     source = Repeated(8)
     with randomness.using(source):
         for _ in range(5000):
-            found, _ = bounded_counts(units, keys, Keys(keys), 2, 1, Secret.fresh())
+            found = bounded_counts(units, keys, Keys(keys), 2, 1, Secret.fresh())
             runs[int(found @ (1 << np.arange(5)))] += 1
     pairs = runs[runs > 0]
     assert len(pairs) == 10  # any two of them can stand side by side
@@ -196,10 +216,11 @@ def test_a_unit_with_very_many_rows_or_keys_counts_no_more_than_any_other() -> N
     secret = Secret.fresh()
     same = np.zeros(100_000, dtype=np.uint64)
     one = Keys(np.array([0], dtype=np.uint64))
-    assert bounded_counts(np.zeros(100_000, np.int64), same, one, 3, 2, secret)[0].tolist() == [2]
+    assert bounded_counts(np.zeros(100_000, np.int64), same, one, 3, 2, secret).tolist() == [2]
     many = np.arange(100_000, dtype=np.uint64)
-    found, owners = bounded_counts(np.full(100_000, 9), many, Keys(many), 3, 2, secret)
-    assert (found.sum(), found.max(), owners) == (3, 1, 1)
+    found = bounded_counts(np.full(100_000, 9), many, Keys(many), 3, 2, secret)
+    assert (found.sum(), found.max()) == (3, 1)
+    assert spread_of_units(np.full(100_000, 9), many, Keys(many)).tolist() == [0] * 8 + [1]
 
 
 def test_keys_that_share_a_hash_are_noticed() -> None:

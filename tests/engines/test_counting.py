@@ -197,7 +197,9 @@ def test_the_spread_says_how_many_units_have_how_many_keys(
     for found in keys.values():
         wanted[(len(found) - 1).bit_length()] += 1
     request = Request(("word",), "age", nulls=nulls)
-    assert engine.spread(table(COLUMNS, rows), request).tolist() == wanted
+    with randomness.using(Forbidden()):
+        spread = engine.count(table(COLUMNS, rows), request).spread()
+    assert spread.tolist() == wanted
 
 
 def test_what_was_counted_before_is_not_mistaken_for_what_is_counted_now(engine: Engine) -> None:
@@ -207,10 +209,31 @@ def test_what_was_counted_before_is_not_mistaken_for_what_is_counted_now(engine:
         first.frequencies()
 
 
-def test_data_that_can_be_read_only_once_can_be_counted_again(engine: Engine) -> None:
-    reader = pa.table({"k": ["a", "a"], "u": [1, 2]}).to_reader()
-    assert engine.spread(reader, Request(("k",), "u"))[0] == 2
-    assert counts(engine, reader, Request(("k",), "u")) == {("a",): 2}
+class OneShot:
+    """A stream that can be consumed once, as many objects of other libraries."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table: pa.Table | None = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        assert self.table is not None, "it was read twice"
+        given, self.table = self.table, None
+        return given.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("form", [pa.Table.to_reader, OneShot], ids=["reader", "stream"])
+def test_data_is_read_once_for_the_spread_and_the_frequencies(engine: Engine, form: Any) -> None:
+    data = pa.table({"k": ["a", "a", "b"], "u": [1, 2, 2]})
+    counted = engine.count(form(data), Request(("k",), "u", 9))
+    assert counted.spread().tolist() == [1, 1, 0, 0, 0, 0, 0, 0, 0]
+    assert sorted(counted.frequencies().tolist()) == [1, 2]
+
+
+def test_frequencies_may_be_asked_for_with_another_bound(engine: Engine) -> None:
+    data = pa.table({"k": range(50), "u": [1] * 50})
+    for bound in (1, 7, 128):
+        counted = engine.count(data, Request(("k",), "u", 128))
+        assert len(counted.frequencies(bound)) == min(50, bound)
 
 
 def test_data_that_was_changed_in_place_is_counted_anew(engine: Engine) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from tamis.engines.protocol import Engine, Request
 from tamis.engines.source import source_of
 from tamis.privacy import randomness
 from tests.engines.counting import counts
+from tests.errors import behind
 from tests.sources import Forbidden
 
 ROWS = [("a", 1, 7), ("a", 2, 5), ("b,c", 2, 1), ('"q"', 1, 2), ("ä\n", 3, 2), ("", 1, 1)]
@@ -209,6 +213,7 @@ BAD: dict[str, tuple[Callable[[Path], Any], str]] = {
     "text as parquet": (lambda f: write(f / "e.parquet", b"secret " * 99), "cannot be read"),
     "truncated parquet": (truncated, "cannot be read"),
     "corrupt parquet": (corrupt, "cannot be counted"),
+    "odd name": (lambda f: write(f / os.fsdecode(b"\xff.csv"), b"k\n"), "not in UTF-8"),
     "unknown kind": (lambda f: write(f / "e.xlsx", b""), "no known kind"),
     "empty csv": (lambda f: write(f / "e.csv", b""), "first line must name the columns"),
     "headers twice": (lambda f: write(f / "e.csv", b"k,K\n"), "first line must name the columns"),
@@ -243,7 +248,38 @@ def test_data_that_cannot_be_read_is_refused_in_one_sentence(
     assert "secret" not in said
     assert said.endswith(".")
     assert "\n" not in said
-    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+    assert list(behind(refused.value)) == [refused.value]
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root may read everything, so it takes the rights of a user who may not."""
+    if os.geteuid() != 0:
+        yield
+        return
+    try:
+        os.seteuid(65534)
+    except OSError:
+        pytest.skip("root cannot give up its rights here, and may read everything")
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights are given as on Unix")
+@pytest.mark.parametrize("name", ["e.parquet", "e.csv", "e.jsonl", "e.csv.gz", "e.duckdb"])
+@pytest.mark.parametrize("closed", ["file", "folder"])
+def test_a_file_that_may_not_be_read_is_not_called_damaged(name: str, closed: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(b"secret\n")
+        path.chmod(0 if closed == "file" else 0o644)
+        Path(folder).chmod(0 if closed == "folder" else 0o755)
+        with as_nobody(), pytest.raises(tamis.BadData, match="no permission to read") as refused:
+            source_of(str(path), "e" if name.endswith("duckdb") else None)
+        Path(folder).chmod(0o700)
+    assert list(behind(refused.value)) == [refused.value]
 
 
 TABLES_REFUSED = ["no_such", "s.no_such", "SELECT * FROM no_such", "SELECT zz FROM selections"]
@@ -297,8 +333,21 @@ def test_the_first_line_of_a_file_is_not_shown_because_it_may_be_a_row(
         with pytest.raises(tamis.InvalidInput, match="is its first line a header") as refused:
             engine.count(path, request)
         assert "alice" not in str(refused.value)
-    with pytest.raises(tamis.InvalidInput, match=r"Did you mean 'alice'\?$"):
-        engine.count(path, Request(("alise",)))
+    for close in ("alise", "bob", "secre"):
+        with pytest.raises(tamis.InvalidInput, match=r"no column '\w+'; look at .*\)\.$"):
+            engine.count(path, Request((close,)))
+
+
+@pytest.mark.parametrize("given", ["User ID", "user-id", "USERID", "_user_id"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_name_that_is_only_written_in_another_way_is_guessed(
+    engine: Engine, tmp_path: Path, kind: str, given: str
+) -> None:
+    content = {"csv": b"query,user_id\na,1\n", "jsonl": b'{"query": "a", "user_id": 1}\n'}[kind]
+    path = write(tmp_path / f"e.{kind}", content)
+    for request in (Request((given,)), Request(("query",), where=f'"{given}" = 1')):
+        with pytest.raises(tamis.InvalidInput, match=r"Did you mean 'user_id'\?$"):
+            engine.count(path, request)
 
 
 def test_a_refused_type_does_not_show_the_values_it_lists(engine: Engine, tmp_path: Path) -> None:

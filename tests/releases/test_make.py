@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
+import subprocess
+import sys
 import tempfile
 import threading
 import traceback
@@ -26,6 +29,7 @@ from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Counted, Ints, Request
 from tamis.privacy import randomness
 from tamis.privacy.randomness import Words
+from tests.errors import behind, told
 from tests.sources import Forbidden
 
 EPSILON, DELTA = 1.0, 1e-9
@@ -261,9 +265,6 @@ class Recording:
     def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
         return Recorded(self.engine.count(data, request, table), self.source)
 
-    def spread(self, data: Any, request: Request, table: str | None = None) -> Ints:
-        return self.engine.spread(data, request, table)
-
     def close(self) -> None:
         self.engine.close()
 
@@ -272,8 +273,11 @@ class Recorded:
     def __init__(self, counted: Counted, source: ByName) -> None:
         self.counted, self.source = counted, source
 
-    def frequencies(self) -> Ints:
-        found = self.counted.frequencies()
+    def spread(self) -> Ints:
+        return self.counted.spread()
+
+    def frequencies(self, keys_per_unit: int | None = None) -> Ints:
+        found = self.counted.frequencies(keys_per_unit)
         rows = self.counted.keys(np.arange(len(found))).to_pylist()
         self.source.names = [repr(sorted(row.items())) for row in rows]
         return found
@@ -307,16 +311,76 @@ def test_the_order_of_the_input_leaves_no_trace_in_the_file(
     assert tamis.open(tmp_path / "r.parquet").verify()
 
 
-def test_neighbours_differ_in_nothing_but_rows(tmp_path: Path) -> None:
-    """One more unit, with a key that no one else has, and longer and stranger than others."""
-    more = pa.table({"word": ["canary " * 99], "user": [10**9], "n": [1]})
-    for options in WAYS.values():
-        for name, data in (("one", events()), ("two", pa.concat_tables([events(), more]))):
-            released(data, **options).save(tmp_path / name)
-        one, two = (pq.read_schema(tmp_path / name) for name in ("one", "two"))
-        assert one.equals(two, check_metadata=True)
-        said = [pq.read_metadata(tmp_path / name).metadata for name in ("one", "two")]
-        assert said[0] == said[1]
+def said_about(release: tamis.Release, path: Path) -> tuple[pa.Schema, dict[bytes, bytes]]:
+    """All that a file says beside its rows; the digest, which is made of them, is blackened."""
+    release.save(path)
+    inside = pq.read_metadata(path).metadata
+    digest = json.loads(inside[b"tamis"])["digest"].encode()
+    inside[b"tamis"] = inside[b"tamis"].replace(digest, b"#" * 64)
+    return pq.read_schema(path).remove_metadata(), inside
+
+
+NEIGHBOURS = {
+    **WAYS,
+    "several keys": {"unit": "user", "keys_per_unit": 5, "elements_per_key": 2},
+    "kept nulls": {"unit": "user", "keys_per_unit": 2, "nulls": "keep"},
+}
+
+
+def neighbours(options: dict[str, Any]) -> tuple[pa.Table, pa.Table]:
+    """Without and with one more unit, whose keys no one else has, longer and stranger."""
+    words = ["canary " * 99, "", None, "\n"] if "unit" in options else ["canary " * 99]
+    more = pa.table({"word": words, "user": [10**9] * len(words), "n": [1] * len(words)})
+    return events(), pa.concat_tables([events(), more])
+
+
+@pytest.mark.parametrize("options", NEIGHBOURS.values(), ids=NEIGHBOURS)
+def test_neighbours_differ_in_nothing_but_rows(tmp_path: Path, options: dict[str, Any]) -> None:
+    one, two = neighbours(options)
+    first, second = released(one, **options), released(two, **options)
+    assert said_about(first, tmp_path / "one") == said_about(second, tmp_path / "two")
+    assert first.to_arrow().schema.equals(second.to_arrow().schema, check_metadata=True)
+
+
+@pytest.mark.parametrize("options", NEIGHBOURS.values(), ids=NEIGHBOURS)
+def test_neighbours_give_as_many_lines_in_logs_and_streams(
+    options: dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    caplog.set_level(1)
+    seen = []
+    for data in neighbours(options):
+        caplog.clear()
+        recwarn.clear()
+        released(data, **options)
+        logged = [(record.name, record.levelno) for record in caplog.records]
+        seen.append((logged, [stream.count("\n") for stream in capfd.readouterr()], len(recwarn)))
+    assert seen[0] == seen[1] == ([], [0, 0], 0)
+
+
+PROGRAMS = {
+    "elements": ("-o", "{n}.parquet"),
+    "units": ("--unit", "user", "--keys-per-unit", "2", "-o", "{n}.csv"),
+    "auto": ("--unit", "user", "--keys-per-unit", "auto", "--total-share", "0.1", "-o", "{n}.json"),
+}
+
+
+@pytest.mark.parametrize("words", PROGRAMS.values(), ids=PROGRAMS)
+def test_neighbours_give_as_many_lines_of_messages_on_the_command_line(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """And the same words: only numbers, which are a part of the release, may differ."""
+    said = []
+    for n, data in enumerate(neighbours({"unit": "user"} if "--unit" in words else {})):
+        pq.write_table(data, tmp_path / "e.parquet")
+        command = [sys.executable, "-m", "tamis", "release", "e.parquet", "--key", "word"]
+        command += ["--epsilon", "1", "--delta", "1e-9", *(word.format(n=n) for word in words)]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        said.append((ran.stdout, re.sub(r"[\d,.]+", "#", ran.stderr).replace("keys", "key")))
+    assert said[0] == said[1]
+    assert said[0][1].count("\n") >= 1
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -369,12 +433,51 @@ def test_what_cannot_be_done_is_refused_in_one_sentence_before_any_draw(
     said = str(refused.value)
     assert said.endswith((".", "?"))
     assert "\n" not in said
-    shown = "".join(traceback.format_exception(refused.value))
+    shown = "".join(traceback.format_exception(refused.value)) + told(refused.value)
     assert "canary 0" not in shown
     assert "usual 1" not in shown
+    assert not any(isinstance(error, duckdb.Error) for error in behind(refused.value))
 
 
-@pytest.mark.parametrize("name", ["token", "estimate", "low", "high"])
+TEXT = ("unit", "count", "where", "table", "nulls", "tokens", "budget", "purpose", "memory")
+NUMBER: tuple[str, ...] = ("epsilon", "delta", "keys_per_unit", "elements_per_key")
+NUMBER += ("sample_size", "threads", "total_share", "bound_share", "coverage")
+NEITHER: tuple[Any, ...] = (b"word", [], ["word", 5], {}, object(), float("nan"), 1 + 2j)
+NEITHER += (np.array([1, 2]), Path("word"), -1, True, "\ud800", "a\0b")
+WRONG: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(TEXT, (5, 1.5, *NEITHER)),
+    **dict.fromkeys(NUMBER, ("x", "", 2**70, *NEITHER)),
+    "key": (5, None, [], ["word", 5], b"word", {}, float("nan")),
+    "scheme": (5, "pps", tamis.Pps, [], True),
+    "ledger": (5, 1.5, b"x", [], True, "a\0b", "\ud800"),
+    "progress": (5, "x", [], np.array([1, 2])),
+    "engine": (5, "x", [], object()),
+}
+NEEDED: dict[str, dict[str, Any]] = {
+    "keys_per_unit": {"unit": "user"},
+    "elements_per_key": {"unit": "user", "keys_per_unit": 1},
+    "bound_share": {"unit": "user", "keys_per_unit": "auto"},
+    "purpose": {"budget": "visits"},
+    "ledger": {"budget": "visits"},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_value_of_another_kind_is_refused_by_the_name_of_its_parameter(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAMIS_LEDGER", str(tmp_path / "ledger.sqlite"))
+    for value in WRONG[name]:
+        with (
+            randomness.using(Forbidden()),
+            pytest.raises(tamis.InvalidInput, match=rf"\b{name}\b") as refused,
+        ):
+            released(**NEEDED.get(name, {}) | {name: value})
+        assert str(refused.value).endswith("."), value
+        assert list(behind(refused.value)) == [refused.value]
+
+
+@pytest.mark.parametrize("name", ["token", "estimate", "low", "high", "Token", "LOW", "eStimate"])
 def test_keys_may_not_be_called_like_what_is_added(name: str) -> None:
     data = events().rename_columns([name, "user", "n"])
     with (
@@ -382,6 +485,11 @@ def test_keys_may_not_be_called_like_what_is_added(name: str) -> None:
         pytest.raises(tamis.InvalidInput, match="may not be called"),
     ):
         released(data, key=name)
+
+
+def test_keys_may_not_differ_in_case_only() -> None:
+    with pytest.raises(tamis.InvalidInput, match="differ only in upper and lower case"):
+        released(key=["word", "Word"])
 
 
 DATA: dict[str, tuple[Any, dict[str, Any], str]] = {
@@ -410,7 +518,7 @@ def test_data_that_cannot_be_counted_is_refused_before_any_draw(
 ) -> None:
     with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=words) as refused:
         released(pa.table(data), **options)
-    assert "canary" not in str(refused.value)
+    assert "canary" not in told(refused.value)
 
 
 def test_a_release_that_is_refused_leaves_no_folder_behind(
@@ -434,3 +542,12 @@ def test_frequencies_that_fine_tokens_cannot_hold_are_refused() -> None:
 def test_pandas_columns_of_objects_are_read_if_they_are_of_one_type() -> None:
     data = pd.DataFrame({"word": np.array(["usual"] * 200, dtype=object)})
     assert released(data).to_arrow()["word"].to_pylist() == ["usual"]
+
+
+def test_moments_in_whole_seconds_come_back_as_they_were_saved(tmp_path: Path) -> None:
+    rows = duckdb.sql("SELECT TIMESTAMP_S '2024-02-29 12:30:01' AS at FROM range(500)")
+    made = tamis.release(rows, key="at", epsilon=1.0, delta=1e-9)
+    made.save(tmp_path / "moments.parquet")
+    opened = tamis.open(tmp_path / "moments.parquet")
+    assert opened.to_arrow().equals(made.to_arrow())
+    assert [moment.second for moment in opened.to_arrow()["at"].to_pylist()] == [1]

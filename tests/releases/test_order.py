@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from tamis.privacy.errors import BudgetRefused
 from tamis.privacy.ledger import Ledger, open_ledger
 from tamis.releases import bound
 from tamis.releases.budgeting import split
+from tests.errors import told
 from tests.sources import Counted as CountedWords
 from tests.sources import Forbidden
 
@@ -99,7 +101,8 @@ def test_the_spread_counts_every_unit_once_by_its_number_of_keys() -> None:
     rows = [(u, k) for u, size in enumerate(sizes) for k in range(size)] * 2
     data = pa.table({"q": [k for _, k in rows], "u": [u for u, _ in rows]})
     with DuckDB() as engine:
-        assert engine.spread(data, Request(("q",), "u", 1)).tolist() == [2, 1, 2, 2, 1, 0, 0, 1, 2]
+        found = engine.count(data, Request(("q",), "u", 1)).spread()
+    assert found.tolist() == [2, 1, 2, 2, 1, 0, 0, 1, 2]
 
 
 @pytest.mark.parametrize(("size", "near"), [(1, (1,)), (10, (8, 16)), (100, (32, 64, 128))])
@@ -132,14 +135,14 @@ class Watching:
         self.counted = self.own.count(data, request, table)
         return self
 
-    def spread(self, data: Any, request: Request, table: str | None = None) -> Ints:
-        return self.own.spread(data, request, table)
+    def spread(self) -> Ints:
+        return self.counted.spread()
 
-    def frequencies(self) -> Ints:
+    def frequencies(self, keys_per_unit: int | None = None) -> Ints:
         self.seen()
         if self.fail:
             raise KeyboardInterrupt
-        return self.counted.frequencies()
+        return self.counted.frequencies(keys_per_unit)
 
     def keys(self, where: Ints) -> pa.Table:
         return self.counted.keys(where)
@@ -183,6 +186,86 @@ def test_what_is_refused_costs_nothing(ledger: Path, wrong: dict[str, Any]) -> N
     with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput):
         released(budget="rows", ledger=ledger, **wrong)
     assert entries(ledger, "rows") == 0
+
+
+def damaged(folder: Path, column: str) -> str:
+    """A Parquet file of which one column cannot be read, though its schema and statistics can."""
+    path = folder / "damaged.parquet"
+    pq.write_table(EVENTS, path, compression="zstd", use_dictionary=False)
+    group = pq.read_metadata(path).row_group(0)
+    place = EVENTS.column_names.index(column)
+    start, size = group.column(place).data_page_offset, group.column(place).total_compressed_size
+    content = bytearray(path.read_bytes())
+    content[start + 50 : start + size] = bytes(size - 50)
+    path.write_bytes(content)
+    return str(path)
+
+
+UNITS = {"unit": "u", "keys_per_unit": 4, "budget": "visits"}
+AUTO = {**UNITS, "keys_per_unit": "auto"}
+HUGE = pa.table({"q": ["canary", "b", "c"], "n": [2**61, 2**61, 2**61]})
+MANY = pa.table({"q": list("abcd"), "n": [2**61] * 4})
+COUNTS = {"count": "n", "budget": "rows"}
+TOO_LATE: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
+    "damaged keys": (lambda f: damaged(f, "q"), UNITS, "is it damaged"),
+    "damaged units": (lambda f: damaged(f, "u"), UNITS, "is it damaged"),
+    "damaged keys, any bound": (lambda f: damaged(f, "q"), AUTO, "is it damaged"),
+    "a condition that fails": (lambda f: EVENTS, {**UNITS, "where": "q::INT > 0"}, "cannot be"),
+    "too much for pieces": (lambda f: HUGE, {**COUNTS, "tokens": "fine"}, "too often for fine"),
+    "too much in all": (lambda f: MANY, {**COUNTS, "total_share": 0.1}, r"n adds up to 2\^63"),
+    "too much to sample": (lambda f: MANY, {**COUNTS, "sample_size": 5}, r"n adds up to 2\^63"),
+    "a small share": (lambda f: EVENTS, {"budget": "rows", "total_share": 1e-13}, "total_share"),
+    "hardly a share": (
+        lambda f: EVENTS,
+        {"budget": "rows", "total_share": 5e-324, "sample_size": 9, "epsilon": 0.1},
+        "total_share",
+    ),
+    "no share": (lambda f: EVENTS, {**AUTO, "bound_share": 0.0}, "bound_share"),
+    "purpose": (lambda f: EVENTS, {"budget": "rows", "purpose": "two\nlines"}, "purpose"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "options", "words"), TOO_LATE.values(), ids=TOO_LATE)
+def test_whatever_is_wrong_with_the_data_is_found_before_the_charge(
+    ledger: Path,
+    tmp_path: Path,
+    data: Callable[[Path], Any],
+    options: dict[str, Any],
+    words: str,
+) -> None:
+    settings: dict[str, Any] = {"key": "q", "epsilon": 0.8, "delta": 1e-7, "ledger": ledger}
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=words) as refused:
+        tamis.release(data(tmp_path), **settings | options)
+    assert str(refused.value).endswith(".")
+    assert "canary" not in told(refused.value)
+    assert entries(ledger, str(options["budget"])) == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"tokens": "fine"}, {"sample_size": 2}], ids=str)
+def test_counts_just_below_the_limits_are_released(options: dict[str, Any]) -> None:
+    data = pa.table({"q": list("abcd"), "n": [2**60] * 4})
+    made = tamis.release(data, key="q", count="n", epsilon=1.0, delta=1e-7, **options)
+    assert len(made) == 4 if "sample_size" not in options else len(made) <= 4
+
+
+class OneShot:
+    """A stream that can be consumed once, and is no reader of pyarrow's."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.streams = [table]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.streams.pop().__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("bound", [4, "auto"])
+def test_a_stream_that_can_be_read_once_is_enough_also_to_choose_a_bound(
+    ledger: Path, bound: int | str
+) -> None:
+    options: dict[str, Any] = {**UNITS, "keys_per_unit": bound, "ledger": ledger}
+    made = tamis.release(OneShot(EVENTS), key="q", epsilon=0.8, delta=1e-7, **options)
+    assert len(made) == 30
+    assert entries(ledger, "visits") == 1
 
 
 def test_the_release_names_its_entry_in_the_ledger(ledger: Path, tmp_path: Path) -> None:

@@ -98,6 +98,10 @@ class NumberedKeys(Keys):
         return number[hashes], number
 
 
+_PLAIN = Secret(0, 1, 1)  # where nothing may depend on chance
+_LIMITS = 2 ** np.arange(8)
+
+
 def bounded_counts(
     units: npt.NDArray[np.int64] | Words,
     hashes: Words,
@@ -106,8 +110,8 @@ def bounded_counts(
     elements_per_key: int,
     secret: Secret,
     names: Words | None = None,
-) -> tuple[Ints, int]:
-    """The frequency of each of ``keys`` over these rows, and how many different units there were.
+) -> Ints:
+    """The frequency of each of ``keys`` over these rows.
 
     All rows of a unit must be given in one call. Its frequency counts a unit at most
     ``elements_per_key`` times, and a unit counts in at most ``keys_per_unit`` of them. With
@@ -116,7 +120,7 @@ def bounded_counts(
     Guarantee: which keys a unit keeps depends on its keys, its name and the secret alone.
     """
     if not len(units):
-        return np.zeros(len(keys.hashes), dtype=np.int64), 0
+        return np.zeros(len(keys.hashes), dtype=np.int64)
     packed, bits, short, known = _pack(units, hashes, keys, secret)
     if names is not None:
         assert isinstance(known, np.ndarray)  # NumberedKeys come with numbered units
@@ -124,12 +128,26 @@ def bounded_counts(
     packed.sort()
     new = _changes(packed)
     pairs = packed[new]
-    kept, owners = _kept(pairs >> np.uint64(bits), keys_per_unit, known, secret)
+    kept = _kept(pairs >> np.uint64(bits), keys_per_unit, known, secret)
     found = pairs[kept] & np.uint64((1 << bits) - 1)
     if elements_per_key == 1:
-        return _add_up(found, None, short), owners
+        return _add_up(found, None, short)
     many = np.diff(np.flatnonzero(new), append=len(packed))
-    return _add_up(found, np.minimum(many[kept], elements_per_key), short), owners
+    return _add_up(found, np.minimum(many[kept], elements_per_key), short)
+
+
+def spread_of_units(units: npt.NDArray[np.int64] | Words, hashes: Words, keys: Keys) -> Ints:
+    """How many units have 1, 2, 3 to 4, 5 to 8, ..., 65 to 128, and more keys.
+
+    All rows of a unit must be given in one call.
+    """
+    if not len(units):
+        return np.zeros(len(_LIMITS) + 1, dtype=np.int64)
+    packed, bits, *_ = _pack(units, hashes, keys, _PLAIN)
+    packed.sort()
+    owner = packed[_changes(packed)] >> np.uint64(bits)
+    many = np.diff(np.flatnonzero(_changes(owner)), append=len(owner))
+    return np.bincount(np.searchsorted(_LIMITS, many), minlength=len(_LIMITS) + 1)
 
 
 def _changes(ascending: npt.NDArray[Any]) -> Mask:
@@ -169,9 +187,7 @@ def _join(front: Words, back: Words, bits: int) -> Words:
     return (front << np.uint64(bits)) | back if bits < 64 else back
 
 
-def _kept(
-    owner: Words, keys_per_unit: int, names: Words | np.uint64, secret: Secret
-) -> tuple[Mask, int]:
+def _kept(owner: Words, keys_per_unit: int, names: Words | np.uint64, secret: Secret) -> Mask:
     """Which pairs stay: of a unit with c > k keys a run of k, around the corner if need be."""
     first = np.flatnonzero(_changes(owner))
     count = np.diff(first, append=len(owner))
@@ -184,7 +200,7 @@ def _kept(
         rank = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
         run = (rank - np.repeat(offset, many)) % np.repeat(many, many) < keys_per_unit
         kept[np.repeat(start, many) + rank] = run
-    return kept, len(first)
+    return kept
 
 
 def _add_up(found: Words, weights: Ints | None, short: Words) -> Ints:

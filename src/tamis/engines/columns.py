@@ -14,6 +14,8 @@ Types = dict[str, str]
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _NUMBERS = (*WHOLE, "UBIGINT", "HUGEINT", "DECIMAL")
 _FLOATS = ("FLOAT", "DOUBLE")
+# an ENUM has a list of all its values, and Parquet has no moments in whole seconds
+_CASTS = {"ENUM": "::VARCHAR", "TIMESTAMP_S": "::TIMESTAMP_MS"}
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _TIMES = ("DATE", "TIME", "TIME_NS", *_MOMENTS)
 _KEYS = (*_NUMBERS, *_TIMES, "VARCHAR", "BOOLEAN", "UUID", "ENUM", "BLOB")
@@ -84,9 +86,9 @@ class Columns:
         return [f"{name} AS many"]
 
     def named(self) -> str:
-        """The key columns under their true names; what has a list of all its values is text."""
+        """The key columns under their true names, in types that a release can hold."""
         return ", ".join(
-            f"{new}{'::VARCHAR' if self._kind(old) == 'ENUM' else ''} AS {identifier(old)}"
+            f"{new}{_CASTS.get(self._kind(old), '')} AS {identifier(old)}"
             for old, new in zip(self.request.key, self.keys, strict=True)
         )
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import duckdb
 
+from tamis.engines.attempt import attempt
 from tamis.privacy.errors import InvalidInput
 
 _AROUND = "tamis_condition"  # a condition is parsed as its one argument, so it cannot reach out
 _NOT_COLUMNS = {"current_date"}
+_MACROS_REFUSED = r"\bselect\b|\bsleep_ms\b"
 _REFUSED = {
     "SUBQUERY": "a subquery could look at other units",
     "WINDOW": "a window function looks at other rows",
@@ -42,9 +44,9 @@ def check_condition(where: str, columns: Collection[str] | None = None, listed: 
     return where
 
 
-def _parse(where: str) -> Any:
+def _parse(where: object) -> Any:
     """The parsed condition, if it is one: all else in the query must be as it was written here."""
-    if not str(where).strip():
+    if not isinstance(where, str) or not where.strip():
         raise InvalidInput("where must be a condition in SQL, such as \"country = 'FR'\".")
     node, plain = _parse_query(where), _parse_query("true")
     if node is None or {**node, "where_clause": None} != {**plain, "where_clause": None}:
@@ -61,8 +63,12 @@ def _parse(where: str) -> Any:
 def _parse_query(where: str) -> Any:
     query = f"SELECT 1 FROM data WHERE {_AROUND}({where}\n)"
     with duckdb.connect() as parser:
-        row = parser.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
-    parsed: dict[str, Any] = json.loads(row[0][0])
+        rows = attempt(
+            lambda: parser.execute("SELECT json_serialize_sql(?)", [query]).fetchall(), duckdb.Error
+        )
+    if isinstance(rows, Exception):  # it cannot even be written down
+        return None
+    parsed: dict[str, Any] = json.loads(rows[0][0])
     if parsed["error"] or len(parsed["statements"]) != 1:
         return None
     return parsed["statements"][0]["node"]
@@ -91,12 +97,18 @@ def _check_function(node: dict[str, Any]) -> None:
 
 @cache
 def _functions() -> frozenset[str]:
-    """Functions of single rows that come with DuckDB and do not depend on chance or state."""
+    """Functions of single rows that come with DuckDB and do not depend on chance or state.
+
+    That a function of tables has the same name, such as ``repeat``, does not matter: a condition
+    cannot call it. Macros are left out if they ask tables, or call what is left out here.
+    """
     with duckdb.connect() as database:
         found = database.execute(
             "SELECT function_name FROM duckdb_functions() WHERE internal GROUP BY function_name "
-            "HAVING bool_and(function_type IN ('scalar', 'macro')"
-            " AND coalesce(stability, '') <> 'VOLATILE')"
+            "HAVING bool_or(function_type IN ('scalar', 'macro'))"
+            " AND NOT bool_or(function_type IN ('aggregate', 'window')"
+            " OR coalesce(stability, '') = 'VOLATILE'"
+            f" OR regexp_matches(coalesce(macro_definition, ''), '{_MACROS_REFUSED}', 'i'))"
         ).fetchall()
     return frozenset(str(name).lower() for (name,) in found)
 
@@ -107,8 +119,20 @@ def _check_column(name: str, columns: Collection[str], listed: bool) -> None:
 
 
 def unknown(name: str, there: Collection[str], listed: bool = True) -> str:
-    """What to say of a column that is not there; where names may be data, they are not listed."""
-    close = get_close_matches(name, there, n=1)
+    """What to say of a column that is not there.
+
+    Where names may be data (``listed`` is False: the first line of a CSV file may be a row), none
+    is shown, unless it is the very word that was given, written in another way.
+    """
+    if listed:
+        close = get_close_matches(name, there, n=1)
+        known = f"its columns are: {', '.join(there)}."
+    else:
+        close = [other for other in there if _letters(other) == _letters(name) != ""]
+        known = "look at the names in the file (if it is CSV: is its first line a header?)."
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    names = f"its columns are: {', '.join(there)}." if listed else "is its first line a header?"
-    return f"data has no column {name!r}; {names}{hint}"
+    return f"data has no column {name!r}; {known}{hint}"
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 import duckdb
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.privacy.errors import BadData, InvalidInput
+from tamis.engines.attempt import attempt
+from tamis.privacy.errors import BadData, InvalidInput, shown
 
-Progress = Callable[[float], None]
+Progress = Callable[[str, float], None]  # what is going on, and how many per cent of all are done
 Fetch = Literal["fetchall", "fetchnumpy", "to_arrow_table"]
 
 SETTINGS = (
-    "SET enable_progress_bar = false",  # it would go to stdout
+    "SET enable_progress_bar = true",  # or DuckDB would not say how far it is
+    "SET enable_progress_bar_print = false",  # it would go to stdout
     "SET python_enable_replacements = false",  # names in a query are tables, not Python variables
     "SET TimeZone = 'UTC'",  # moments are released in no one's local time
     # Spilled data is encrypted. DuckDB calls its built-in cipher unsafe because keys do not come
@@ -27,51 +27,63 @@ SETTINGS = (
     "SET force_mbedtls_unsafe = 'true'",
     "SET temp_file_encryption = true",
 )
+_LOOK = 0.2  # seconds between looks at a running query
 
 
 class Database:
     """Runs queries. Spilled data goes to a folder of this user alone, which `close` removes."""
 
     def __init__(self, memory: str | None, threads: int | None, progress: Progress | None) -> None:
-        self._folder, self._progress = tempfile.mkdtemp(prefix="tamis-"), progress
+        self._folder = tempfile.TemporaryDirectory(prefix="tamis-", ignore_cleanup_errors=True)
+        self._progress, self._percent, self._step = progress, 0.0, ("reading", 0.0, 0.0)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.wrong = "the data cannot be counted"
-        limits = {"memory_limit": memory, "threads": threads, "temp_directory": self._folder}
+        limits = {"memory_limit": memory, "threads": threads, "temp_directory": self._folder.name}
         given = {name: value for name, value in limits.items() if value is not None}
-        try:
-            self._connection = duckdb.connect(
-                config={**given, "autoinstall_known_extensions": False}
-            )
-            for setting in SETTINGS:
-                self._connection.execute(setting)
-        except duckdb.Error:
+        failed = attempt(lambda: self._connect(given), duckdb.Error, RuntimeError)
+        if failed is not None:
             self.close()
             raise InvalidInput(
-                f"memory={memory!r}, threads={threads!r}: DuckDB takes a memory limit such as "
-                "'4GB' and a number of threads of at least 1."
-            ) from None
+                f"memory={shown(memory)}, threads={shown(threads)}: DuckDB takes a memory limit "
+                "such as '4GB' and a number of threads of at least 1."
+            )
+
+    def _connect(self, config: dict[str, Any]) -> None:
+        self._connection = duckdb.connect(config={**config, "autoinstall_known_extensions": False})
+        for setting in SETTINGS:
+            self._connection.execute(setting)
 
     def close(self) -> None:
         if self._connection is not None:
-            self._connection.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+            attempt(self._connection.close, duckdb.Error)  # busy, if it was interrupted twice
+        self._folder.cleanup()
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
         assert self._connection is not None
         return self._connection
 
+    def step(self, what: str, end: float) -> None:
+        """What is going on from here to ``end`` per cent of all; with 0, all begins anew."""
+        self._step = what, min(self._step[2], end), end
+        self._percent = self._step[1]
+        self._report(0.0)
+
     def run(self, query: str, fetch: Fetch = "fetchall", wrong: str | None = None) -> Any:
         """What a query finds. DuckDB's messages may hold data: only an error's kind is told."""
+        call = _Call(lambda: self._fetch(query, fetch))
         try:
-            with self._watched():
-                if fetch == "to_arrow_table":
-                    return self.connection.sql(query).to_arrow_table()
-                return getattr(self.connection.execute(query), fetch)()
-        except duckdb.OutOfMemoryException:
-            raise BadData("memory (or the disk behind it) was not enough; raise memory.") from None
-        except duckdb.Error as error:
-            raise BadData(f"{wrong or self.wrong} ({type(error).__name__}).") from None
+            call.start()
+            while call.running(_LOOK):
+                self._report(self.connection.query_progress())
+        except BaseException:  # Ctrl-C, say: without this, the query would go on to its end
+            while call.ident is not None and call.running(0):
+                self.connection.interrupt()
+                call.running(_LOOK)
+            raise
+        if isinstance(call.found, Exception):
+            raise _refusal(call.found, wrong or self.wrong)
+        return call.found
 
     def make(self, name: str, query: str) -> None:
         """Keep what a query finds as the table temp.name."""
@@ -98,24 +110,42 @@ class Database:
         values: npt.NDArray[Any] = found[column]
         return values
 
-    def _watched(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._progress is None else _Watch(self.connection, self._progress)
+    def _fetch(self, query: str, fetch: Fetch) -> Any:
+        if fetch == "to_arrow_table":
+            return self.connection.sql(query).to_arrow_table()
+        return getattr(self.connection.execute(query), fetch)()
+
+    def _report(self, done: float) -> None:
+        """Tell how far this step is; never less than was told before."""
+        if self._progress is not None:
+            what, start, end = self._step
+            self._percent = max(self._percent, start + (end - start) * done / 100)
+            self._progress(what, self._percent)
 
 
-class _Watch(AbstractContextManager[None]):
-    """Reports the progress of a running query, a few times a second."""
+class _Call(threading.Thread):
+    """A call in a thread of its own, so that whoever waits for it can be interrupted."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, report: Progress) -> None:
-        self._connection, self._report, self._done = connection, report, threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+    def __init__(self, call: Callable[[], Any]) -> None:
+        super().__init__(daemon=True)
+        self._call, self._done = call, threading.Event()
+        self.found: Any = None
 
-    def _look(self) -> None:
-        while not self._done.wait(0.2):
-            self._report(max(0.0, float(self._connection.query_progress())))
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
+    def run(self) -> None:
+        self.found = attempt(self._call, Exception)
         self._done.set()
-        self._thread.join()
+
+    def running(self, seconds: float) -> bool:
+        """Whether it still runs, after waiting for it so long at most.
+
+        An interrupted `join` would take it for finished (in Python 3.11).
+        """
+        return not self._done.wait(seconds)
+
+
+def _refusal(error: Exception, wrong: str) -> Exception:
+    if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
+        return BadData("memory (or the disk behind it) was not enough; raise memory.")
+    if isinstance(error, duckdb.Error):
+        return BadData(f"{wrong} ({type(error).__name__}).")
+    return error

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import duckdb
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.engines.bounding import Collision, Keys, NumberedKeys, Secret, bounded_counts
+from tamis.engines.attempt import attempt
 from tamis.engines.columns import Columns
 from tamis.engines.condition import check_condition
 from tamis.engines.database import Database, Progress
+from tamis.engines.pairs import Pairs
 from tamis.engines.protocol import Counted, Engine, Ints, Request
 from tamis.engines.source import Source, source_of, text
 from tamis.privacy.errors import BadData, InvalidInput
@@ -34,7 +32,6 @@ class DuckDB:
     ) -> None:
         self._database = Database(memory, threads, progress)
         self._at_once, self._turn = at_once, 0
-        self._read_once: tuple[Any, pa.Table] | None = None
 
     def close(self) -> None:
         self._database.close()
@@ -46,9 +43,11 @@ class DuckDB:
         self.close()
 
     def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
-        """Count the keys of data; nothing is drawn but which keys of a unit survive."""
+        """Read and check all of the data, and count its keys, or the pairs of units and keys."""
+        self._database.step("reading", 0)
         rows, columns = self._read(data, request, table)
         if request.unit is None:
+            self._database.step("counting", 90)
             self._count_elements(rows, columns)
             return _Counted(self, columns)
         if self._database.holds(f"SELECT 1 FROM {rows} WHERE {columns.no_unit()}"):
@@ -56,20 +55,8 @@ class DuckDB:
                 f"unit {request.unit!r} is missing in some rows: whom they belong to is not known; "
                 f"leave them out with where={request.unit + ' IS NOT NULL'!r}, or repair them."
             )
-        return _Counted(self, columns, lambda: self._bound(rows, columns))
-
-    def spread(self, data: Any, request: Request, table: str | None = None) -> Ints:
-        """How many units have 1, 2, 3 to 4, 5 to 8, ..., 65 to 128, and more keys."""
-        rows, columns = self._read(data, request, table)
-        pairs = f"SELECT DISTINCT owner, {', '.join(columns.keys)} FROM {rows}"
-        many = f"SELECT count(*) AS c FROM ({pairs}) GROUP BY owner"
-        step = "CASE WHEN c > 128 THEN 8 ELSE ceil(log2(c))::BIGINT END"
-        spread = np.zeros(9, dtype=np.int64)
-        for place, units in self._database.run(
-            f"SELECT {step} AS step, count(*) AS n FROM ({many}) GROUP BY step"
-        ):
-            spread[place] = units
-        return spread
+        pairs = Pairs(self._database, rows, columns, self._at_once)
+        return _Counted(self, columns, pairs)
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -93,6 +80,7 @@ class DuckDB:
             rows = f"(SELECT * FROM {rows} WHERE {there})"
         if source.quick or request.unit is None:
             return rows, columns
+        self._database.step("reading", 30)
         self._database.make("rows", f"SELECT * FROM {rows}")  # it is needed twice, and slow to read
         return "temp.rows", columns
 
@@ -107,19 +95,14 @@ class DuckDB:
             self._database.show("data", self._arrow(source.registered))
 
     def _arrow(self, data: Any) -> pa.Table:
-        """Data as an Arrow table; what can be read only once is kept."""
-        if self._read_once is not None and self._read_once[0] is data:
-            return self._read_once[1]
-        try:
-            relation = type(data).__name__ == "DuckDBPyRelation"  # of another database
-            table = data.to_arrow_table() if relation else pa.table(data)
-        except (pa.ArrowException, duckdb.Error, TypeError, ValueError) as error:
+        """Data as an Arrow table."""
+        relation = type(data).__name__ == "DuckDBPyRelation"  # of another database
+        table = attempt(lambda: data.to_arrow_table() if relation else pa.table(data), Exception)
+        if isinstance(table, Exception):
             raise BadData(
-                f"data cannot be read as a table ({type(error).__name__}); each column must "
+                f"data cannot be read as a table ({type(table).__name__}); each column must "
                 "hold values of one type."
-            ) from None
-        if isinstance(data, pa.RecordBatchReader):
-            self._read_once = data, table
+            )
         return table
 
     def _columns(self, source: Source, request: Request) -> tuple[Source, Columns]:
@@ -146,14 +129,13 @@ class DuckDB:
                 "with a query in table= instead of where, and see that it looks at single rows."
             )
         hint = "; columns of CSV and JSON files are text: write age::INTEGER > 30"
-        try:
-            query = f"EXPLAIN SELECT 1 FROM {source.table} WHERE ({where}\n)"
-            self._database.connection.execute(query).fetchall()
-        except duckdb.Error:
+        query = f"EXPLAIN SELECT 1 FROM {source.table} WHERE ({where}\n)"
+        failed = attempt(lambda: self._database.connection.execute(query).fetchall(), duckdb.Error)
+        if isinstance(failed, duckdb.Error):
             raise InvalidInput(
                 "where is not a condition on single rows of this data: check its functions and "
                 f"types{hint if source.untyped else ''}."
-            ) from None
+            )
 
     # --- counting --------------------------------------------------------------------------------
 
@@ -173,85 +155,36 @@ class DuckDB:
             raise BadData(f"{name} adds up to 2^62 or more for some key; divide it.")
         self._database.run("ALTER TABLE temp.counted ALTER n TYPE BIGINT")
 
-    def _bound(self, rows: str, columns: Columns) -> None:
-        """Hash keys (and units that are not numbers), and bound what they are."""
-        secret, keys = Secret.fresh(), ", ".join(columns.keys)
-        owner = "owner::BIGINT" if columns.numbered else "hash(owner)"
-        pairs = f"SELECT {owner} AS owner, hash({keys}) AS code FROM {rows}"
-        named = f"SELECT {keys}, hash({keys}) AS code FROM {rows} GROUP BY {keys}"
-        self._database.make("named", named)
-        try:
-            known = Keys(self._database.column("named", "code"))
-            frequencies, owners = self._add_up(pairs, known, columns, secret)
-            units_there = f"SELECT count(DISTINCT owner) FROM {rows}"
-            if not columns.numbered and self._database.number(units_there) != owners:
-                raise Collision
-        except Collision:
-            frequencies = self._bound_numbered(rows, owner, columns, secret)
-        self._database.show("found", pa.table({"n": frequencies}))
-        self._database.make(
-            "counted", f"SELECT {keys}, n FROM temp.named POSITIONAL JOIN temp.found WHERE n > 0"
-        )
-        self._database.hide("found")
-
-    def _bound_numbered(self, rows: str, owner: str, columns: Columns, secret: Secret) -> Ints:
-        """The same where hashes are shared: keys and units are numbered, which takes longer."""
-        keys = ", ".join(columns.keys)
-        self._database.make("named", f"SELECT * FROM temp.named ORDER BY {keys}")
-        self._database.make("units", f"SELECT DISTINCT owner, {owner} AS name FROM {rows}")
-        same = " AND ".join(f"r.{key} IS NOT DISTINCT FROM k.{key}" for key in columns.keys)
-        pairs = (
-            f"SELECT u.rowid AS owner, k.rowid AS code FROM {rows} AS r "
-            f"JOIN temp.named AS k ON {same} JOIN temp.units AS u ON r.owner = u.owner"
-        )
-        known = NumberedKeys(self._database.column("named", "code"))
-        names = self._database.column("units", "name").astype(np.uint64)
-        return self._add_up(pairs, known, columns, secret, names)[0]
-
-    def _add_up(
-        self,
-        pairs: str,
-        known: Keys,
-        columns: Columns,
-        secret: Secret,
-        names: npt.NDArray[np.uint64] | None = None,
-    ) -> tuple[Ints, int]:
-        """The frequencies of the known keys, and the number of units."""
-        frequencies, owners = np.zeros(len(known.hashes), dtype=np.int64), 0
-        bounds = columns.request.keys_per_unit, columns.request.elements_per_key
-        for units, codes in self._parts(pairs):
-            counts, found = bounded_counts(units, codes, known, *bounds, secret, names)
-            frequencies, owners = frequencies + counts, owners + found
-        return frequencies, owners
-
-    def _parts(self, pairs: str) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]]:
-        """The pairs in parts that fit into memory; all rows of a unit are in one part."""
-        parts = -(-self._database.number(f"SELECT count(*) FROM ({pairs})") // self._at_once)
-        if parts > 1:
-            self._database.make("pairs", pairs)
-            pairs = "SELECT * FROM temp.pairs"
-        for part in range(parts):
-            where = f" WHERE hash(owner) % {parts} = {part}" if parts > 1 else ""
-            found = self._database.run(f"SELECT owner, code FROM ({pairs}){where}", "fetchnumpy")
-            yield found["owner"], found["code"]
-
 
 class _Counted:
     """Keys and frequencies in a table of the engine; its rows keep their order."""
 
-    def __init__(
-        self, engine: DuckDB, columns: Columns, bound: Callable[[], None] | None = None
-    ) -> None:
-        self._engine, self._columns, self._bound = engine, columns, bound
+    def __init__(self, engine: DuckDB, columns: Columns, pairs: Pairs | None = None) -> None:
+        self._engine, self._columns, self._pairs = engine, columns, pairs
         self._turn = engine._turn
 
-    def frequencies(self) -> Ints:
+    def spread(self) -> Ints:
         self._check_turn()
-        if self._bound is not None:
-            self._bound()
-            self._bound = None
+        if self._pairs is None:
+            raise InvalidInput("only units that are not bounded yet have a spread.")
+        return self._pairs.spread()
+
+    def frequencies(self, keys_per_unit: int | None = None) -> Ints:
+        self._check_turn()
+        if self._pairs is not None:
+            self._bound(self._pairs, keys_per_unit or self._columns.request.keys_per_unit)
+            self._pairs = None
         found: Ints = self._engine._database.column("counted", "n")
         return found
+
+    def _bound(self, pairs: Pairs, keys_per_unit: int) -> None:
+        database, keys = self._engine._database, ", ".join(self._columns.keys)
+        frequencies = pairs.frequencies(keys_per_unit, self._columns.request.elements_per_key)
+        database.show("found", pa.table({"n": frequencies}))
+        database.make(
+            "counted", f"SELECT {keys}, n FROM temp.named POSITIONAL JOIN temp.found WHERE n > 0"
+        )
+        database.hide("found")
 
     def keys(self, where: Ints) -> pa.Table:
         self._check_turn()

@@ -34,12 +34,23 @@ class Request:
 class Counted(Protocol):
     """The keys of some data, each once, with their frequencies; held by the engine.
 
-    The data has been read and checked. What is random about it, which keys of a unit survive, is
-    drawn when frequencies are first asked for: a budget can be charged before that.
+    The data has been read, all of it, and checked. Without units the frequencies are facts. With
+    units, which keys of each survive is drawn when frequencies are first asked for: a budget can be
+    charged before that, and nothing about the data can fail after it.
     """
 
-    def frequencies(self) -> Ints:
-        """The frequency of every key, from 1 on, in an order that ``keys`` shares."""
+    def spread(self) -> Ints:
+        """How many units have 1, 2, 3 to 4, 5 to 8, ..., 65 to 128, and more keys.
+
+        To be asked before frequencies, of data with units.
+        """
+        ...
+
+    def frequencies(self, keys_per_unit: int | None = None) -> Ints:
+        """The frequency of every key, from 1 on, in an order that ``keys`` shares.
+
+        With ``keys_per_unit`` units are cut to this bound, and not to that of the request.
+        """
         ...
 
     def keys(self, where: Ints) -> pa.Table:
@@ -56,9 +67,5 @@ class Engine(Protocol):
     """
 
     def count(self, data: Any, request: Request, table: str | None = None) -> Counted: ...
-
-    def spread(self, data: Any, request: Request, table: str | None = None) -> Ints:
-        """How many units have 1, 2, 3 to 4, 5 to 8, ..., 65 to 128, and more keys."""
-        ...
 
     def close(self) -> None: ...

@@ -6,12 +6,14 @@ import csv
 import glob
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tamis.engines.attempt import attempt
 from tamis.privacy.errors import BadData, InvalidInput
 
 _READERS = {
@@ -108,10 +110,9 @@ def _check_schemas(files: list[str]) -> None:
     """Refuse Parquet files with other types than the first: values would be changed to fit it."""
     kinds = list[dict[str, str]]()
     for file in files if len(files) > 1 else ():
-        try:
-            schema = pq.read_schema(file)
-        except (OSError, pa.ArrowException):
-            raise BadData(f"{Path(file).name} cannot be read; it may be damaged.") from None
+        schema = attempt(partial(pq.read_schema, file), OSError, pa.ArrowException)
+        if isinstance(schema, Exception):
+            raise BadData(f"{Path(file).name} cannot be read; it may be damaged.")
         kinds.append({field.name: str(field.type) for field in schema})
     if any(kind != kinds[0] for kind in kinds):
         raise BadData(
@@ -122,13 +123,32 @@ def _check_schemas(files: list[str]) -> None:
 
 def _found(path: str) -> list[str]:
     """The files that a path names; if a file has just this name, it is no pattern."""
-    files = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))
+    there = attempt(Path(path).exists, OSError, ValueError)
+    if isinstance(there, PermissionError):
+        raise _forbidden(path)
+    files = [path] if there is True else sorted(glob.glob(path, recursive=True))
     if not files:
         what = "no file matches" if glob.has_magic(path) else "there is no file"
         raise BadData(f"{what} {path!r}; check the path.")
     if any(Path(file).is_dir() for file in files):
         raise BadData(f"{path!r} is a folder; name its files, for example with '*.parquet'.")
+    for file in files:
+        _check_readable(file)
     return files
+
+
+def _check_readable(file: str) -> None:
+    if file.encode(errors="ignore").decode() != file:
+        raise BadData(f"the name {file!a} is not in UTF-8; rename the file.")
+    failed = attempt(lambda: Path(file).open("rb").close(), OSError)
+    if isinstance(failed, PermissionError):
+        raise _forbidden(file)
+    if isinstance(failed, OSError):
+        raise BadData(f"{Path(file).name} cannot be opened: {failed.strerror}.")
+
+
+def _forbidden(path: str) -> BadData:
+    return BadData(f"this user has no permission to read {path!r}; ask its owner for it.")
 
 
 def _dialect(files: list[str]) -> str:
@@ -149,12 +169,18 @@ def _dialect(files: list[str]) -> str:
 
 
 def _header(file: str) -> str:
-    try:
-        with pa.input_stream(file, compression=_COMPRESSED.get(Path(file).suffix.lower())) as start:
-            first = start.read(_HEADER).decode("utf-8-sig", errors="replace")
-    except (OSError, pa.ArrowException):
-        raise BadData(f"{Path(file).name} cannot be read; it may be damaged.") from None
+    start = attempt(lambda: _start(file), OSError, pa.ArrowException)
+    if isinstance(start, Exception):
+        raise BadData(f"{Path(file).name} cannot be read; it may be damaged.")
+    first = start.decode("utf-8-sig", errors="replace")
     return first.splitlines()[0] if first.strip() else ""
+
+
+def _start(file: str) -> bytes:
+    compression = _COMPRESSED.get(Path(file).suffix.lower())
+    with pa.input_stream(file, compression=compression) as opened:
+        start: bytes = opened.read(_HEADER)
+    return start
 
 
 def _text_columns(names: list[str]) -> str:

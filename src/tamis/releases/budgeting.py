@@ -7,10 +7,12 @@ from decimal import ROUND_DOWN, Context, Decimal
 from pathlib import Path
 from typing import Any
 
-from tamis.privacy.errors import InvalidInput
-from tamis.privacy.guarantee import Guarantee
+from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.guarantee import Guarantee, as_float
 from tamis.privacy.ledger import Ledger, open_ledger
+from tamis.privacy.ledger.budget import check_purpose
 from tamis.releases.about import BOUND, KEYS, TOTAL, Part
+from tamis.releases.checks import is_text
 
 _DOWN = Context(prec=15, rounding=ROUND_DOWN)  # so that a float prints as the same number
 
@@ -38,9 +40,12 @@ def split(epsilon: float, total_share: float, bound_share: float) -> Split:
     whole, rest = Decimal(repr(epsilon)), Decimal(repr(epsilon))
     costs = []
     for name, share in (("total_share", total_share), ("bound_share", bound_share)):
-        if not 0 <= share <= 0.5:
-            raise InvalidInput(f"{name} must be a share of epsilon from 0 to 0.5, not {share!r}.")
-        cost = _DOWN.multiply(whole, Decimal(repr(float(share))))
+        part = as_float(share)
+        if not 0 <= part <= 0.5:
+            raise InvalidInput(
+                f"{name} must be a share of epsilon from 0 to 0.5, not {shown(share)}."
+            )
+        cost = _DOWN.multiply(whole, Decimal(repr(part)))
         rest = _DOWN.subtract(rest, cost)
         costs.append(float(cost))
     return Split(float(rest) if any(costs) else epsilon, *costs)
@@ -61,8 +66,9 @@ class Charge:
     ) -> None:
         if budget is None and (ledger is not None or purpose is not None):
             raise InvalidInput("ledger and purpose are for a budget: name it with budget=.")
-        self._budget, self._guarantee, self._purpose = budget, guarantee, purpose or "release"
-        self._ledger: Ledger | None = None if budget is None else open_ledger(ledger)
+        self._budget, self._guarantee = budget, guarantee
+        self._purpose = "release" if purpose is None else check_purpose(purpose) or "release"
+        self._ledger: Ledger | None = None if budget is None else open_ledger(_place(ledger))
 
     def __enter__(self) -> Charge:
         if self._ledger is not None and self._budget is not None:
@@ -82,3 +88,9 @@ class Charge:
         if self._ledger is None or self._budget is None:
             return None
         return self._ledger.charge(self._budget, self._guarantee, self._purpose).describe()
+
+
+def _place(ledger: object) -> str | Path | None:
+    if ledger is None or (isinstance(ledger, (str, Path)) and is_text(str(ledger))):
+        return ledger
+    raise InvalidInput(f"ledger must be a path or an address, not {shown(ledger)}.")

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from tamis.engines.protocol import Engine, Nulls, Request
 from tamis.privacy.errors import InvalidInput
-from tamis.privacy.guarantee import Guarantee, check_bound, check_epsilon
+from tamis.privacy.guarantee import Guarantee, as_float, check_bound, check_epsilon
 from tamis.releases.bound import CHOICES
 from tamis.releases.budgeting import Charge, Split, split
+from tamis.releases.checks import check_choices, check_running, check_texts
 from tamis.releases.order import Order, carry_out
 from tamis.releases.progress import bar
 from tamis.releases.release import Release
@@ -19,6 +20,7 @@ from tamis.sampling.schemes import Scheme
 from tamis.weighted.mechanism import Tokens
 from tamis.weighted.sample import check_names
 
+_LEAST_RATE = 1e-11  # epsilon for one element; with less, noise would hide any number
 _TOTAL_SHARE = 0.02  # of epsilon, for the number of elements when a sample size is asked for
 
 
@@ -86,22 +88,33 @@ def release(
         ledger), and a few words for its history. It is charged before anything is drawn.
     memory, threads, progress, engine
         limits for the engine, such as ``"4GB"`` and 2; more data than memory goes to disk. A
-        progress bar is shown at a terminal. Or an engine of your own.
+        progress bar is shown at a terminal (or if ``progress`` is True). Or an engine of your own.
 
     Guarantee: (epsilon, delta)-differential privacy when one unit is added or removed, with the
-    bounds that are stated in the result. Everything that can be refused is refused before a draw.
+    bounds that are stated in the result. Everything that can be refused is refused before a draw,
+    and before a budget is charged; by then all of the data has been read and checked.
 
     >>> import tamis, pyarrow as pa
     >>> events = pa.table({"word": ["the"] * 500 + ["rare"]})
     >>> tamis.release(events, key="word", epsilon=1.0, delta=1e-9).to_arrow()["word"].to_pylist()
     ['the']
     """
+    check_texts(unit=unit, count=count, where=where, table=table, budget=budget, memory=memory)
+    check_choices(nulls=(nulls, "drop", "keep"), tokens=(tokens, "whole", "fine"))
+    check_running(threads, progress, engine)
     keys = (key,) if isinstance(key, str) or not isinstance(key, Sequence) else tuple(key)
     request = _request(keys, unit, keys_per_unit, elements_per_key, where, count, nulls)
     order = Order(
         request,
         Guarantee(epsilon, delta, unit=unit or "element"),
-        _costs(epsilon, total_share, sample_size, bound_share if keys_per_unit == "auto" else 0.0),
+        _costs(
+            epsilon,
+            total_share,
+            sample_size is not None,
+            bound_share,
+            keys_per_unit == "auto",
+            request.keys_per_unit * request.elements_per_key,
+        ),
         scheme,
         None if sample_size is None else check_whole(sample_size, "sample_size"),
         tokens,
@@ -110,11 +123,11 @@ def release(
     order.check()
     with Charge(budget, ledger, purpose, order.guarantee()) as charge, bar(progress) as report:
         if engine is not None:
-            return carry_out(order, engine, data, table, charge)
+            return carry_out(order, engine, data, table, charge, report)
         from tamis.engines.duckdb import DuckDB
 
         with DuckDB(memory, threads, report) as own:
-            return carry_out(order, own, data, table, charge)
+            return carry_out(order, own, data, table, charge, report)
 
 
 def _request(
@@ -129,10 +142,10 @@ def _request(
     if not keys or not all(isinstance(name, str) and name for name in keys):  # type: ignore[redundant-expr]
         raise InvalidInput("key must name one column or more, as text.")
     check_names(keys)
-    if nulls not in ("drop", "keep"):
-        raise InvalidInput(f'nulls must be "drop" or "keep", not {nulls!r}.')
+    most = _most(keys_per_unit)
+    elements = check_bound("elements_per_key", elements_per_key)
     if unit is None:
-        if keys_per_unit not in (None, 1) or elements_per_key != 1:
+        if most not in (None, 1) or elements != 1:
             raise InvalidInput(
                 "keys_per_unit and elements_per_key bound what a unit contributes: name the column "
                 "of units with unit=."
@@ -145,17 +158,33 @@ def _request(
         )
     if count is not None:
         raise InvalidInput("data that is counted already has no units: give unit or count.")
-    if keys_per_unit is None:
+    if most is None:
         raise InvalidInput(
             "keys_per_unit is missing: to how many keys may one unit contribute? Units with more "
             'are cut at random; tamis.plan shows what a bound costs, and "auto" chooses one.'
         )
-    most = CHOICES[-1] if keys_per_unit == "auto" else check_bound("keys_per_unit", keys_per_unit)
-    return Request(
-        keys, unit, most, check_bound("elements_per_key", elements_per_key), where, None, nulls
-    )
+    return Request(keys, unit, most, elements, where, None, nulls)
 
 
-def _costs(epsilon: float, total: float, sample_size: int | None, bound: float) -> Split:
-    share = _TOTAL_SHARE if sample_size is not None and total == 0 else total
-    return split(check_epsilon(epsilon), share, bound)
+def _most(keys_per_unit: object) -> int | None:
+    """The largest bound that there may be."""
+    if keys_per_unit is None:
+        return None
+    auto = isinstance(keys_per_unit, str) and keys_per_unit == "auto"
+    return CHOICES[-1] if auto else check_bound("keys_per_unit", keys_per_unit)
+
+
+def _costs(
+    epsilon: float, total: float, sampled: bool, bound: float, chosen: bool, elements: int
+) -> Split:
+    """What the parts cost, if there is a sample to be sized, or a bound to be chosen."""
+    total = _TOTAL_SHARE if sampled and as_float(total) == 0 else total
+    costs = split(check_epsilon(epsilon), total, bound if chosen else 0.0)
+    if total and costs.total / elements < _LEAST_RATE:
+        raise InvalidInput("total_share is too small for so many elements of a unit; raise it.")
+    if chosen and costs.bound < _LEAST_RATE:
+        raise InvalidInput(
+            'bound_share is too small: with keys_per_unit="auto" it pays for the choice; 0.05 is '
+            "usual."
+        )
+    return costs

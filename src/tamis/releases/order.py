@@ -12,8 +12,9 @@ from tamis.engines.protocol import Engine, Ints, Request
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases import bound
-from tamis.releases.about import About
+from tamis.releases.about import About, Part
 from tamis.releases.budgeting import Split
+from tamis.releases.progress import Report, silent
 from tamis.releases.release import Release
 from tamis.sampling.schemes import Ppswor, Scheme
 from tamis.sampling.threshold import private_tau
@@ -69,27 +70,61 @@ class Order:
 
 
 def carry_out(
-    order: Order, engine: Engine, data: Any, table: str | None, charge: Callable[[], Any]
+    order: Order,
+    engine: Engine,
+    data: Any,
+    table: str | None,
+    charge: Callable[[], Any],
+    report: Report = silent,
 ) -> Release:
     """Read and check the data, charge the budget, and only then draw."""
     counted = engine.count(data, order.request, table)
+    facts = counted.frequencies() if order.request.unit is None else None
+    if facts is not None:
+        _check_sizes(order, facts)
     halves = order.halves() if order.costs.bound else []
     entry, chosen = charge(), None
     if order.costs.bound:
-        spread = engine.spread(data, order.request, table)
-        chosen = bound.choose(spread, halves, order.costs.bound)
+        chosen = bound.choose(counted.spread(), halves, order.costs.bound)
         order = replace(order, request=replace(order.request, keys_per_unit=chosen))
-        counted = engine.count(data, order.request, table)
-    frequencies = counted.frequencies()
+    frequencies = counted.frequencies(chosen) if facts is None else facts
+    report("drawing", 90)
     plan, total = _plan(order, frequencies)
-    if len(frequencies) and int(frequencies.max()) > 2**62 // plan.mechanism.stride:
-        raise BadData("some key occurs too often for fine tokens; use whole ones.")
     drawn = draw(plan.mechanism, frequencies)
     named = np.flatnonzero(drawn)
-    parts = order.costs.parts(order.promise.delta, total, chosen)
-    said = order.request.nulls, "counts" if order.request.count else "rows"
-    about = About(order.guarantee(), plan, order.request.key, tuple(parts), *said, entry)
+    about = _about(order, plan, order.costs.parts(order.promise.delta, total, chosen), entry)
     return Release(tabulate(plan, counted.keys(named), drawn[named]), about)
+
+
+def _about(order: Order, plan: Plan, parts: list[Part], entry: Any) -> About:
+    asked = order.request
+    return About(
+        order.guarantee(),
+        plan,
+        asked.key,
+        tuple(parts),
+        asked.nulls,
+        "counts" if asked.count else "rows",
+        entry,
+        filtered=asked.where is not None,
+    )
+
+
+def _check_sizes(order: Order, frequencies: Ints) -> None:
+    """Refuse counts that are too large for what is to be done with them; rows never are so many."""
+    largest = int(frequencies.max(initial=0))
+    if largest > 2**62 // order.plan().mechanism.stride:
+        raise BadData("some key occurs too often for fine tokens; use whole ones.")
+    if order.costs.total and _sum(frequencies) >= 2**63:
+        raise BadData(
+            f"{order.request.count} adds up to 2^63 or more, too much for a total: divide it, or "
+            "leave out total_share and sample_size."
+        )
+
+
+def _sum(frequencies: Ints) -> int:
+    """Exactly, also beyond 64 bits."""
+    return (int((frequencies >> 32).sum()) << 32) + int((frequencies & 0xFFFFFFFF).sum())
 
 
 def _plan(order: Order, frequencies: Ints) -> tuple[Plan, int | None]:
@@ -98,7 +133,7 @@ def _plan(order: Order, frequencies: Ints) -> tuple[Plan, int | None]:
         return order.plan(), None
     most = order.request.keys_per_unit * order.request.elements_per_key
     noisy = private_tau(
-        int(frequencies.sum()),
+        _sum(frequencies),
         order.sample_size or 1,
         order.costs.total,
         elements_per_unit=most,

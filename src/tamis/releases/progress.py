@@ -6,17 +6,24 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+Report = Callable[[str, float], None]  # what is going on, and how many per cent of all are done
+
+
+def silent(what: str, percent: float) -> None:
+    """For when nobody is looking."""
+
 
 @contextmanager
-def bar(wanted: bool | None) -> Iterator[Callable[[float], None] | None]:
-    """What to tell how many per cent are done; None if nobody is looking."""
+def bar(wanted: bool | None) -> Iterator[Report]:
+    """One bar for a whole release, with a word for what is going on."""
     if wanted is False or (wanted is None and not sys.stderr.isatty()):
-        yield None
+        yield silent
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = TextColumn("counting"), BarColumn(), TimeElapsedColumn()
+    percent = TextColumn("{task.percentage:>3.0f}%")
+    columns = TextColumn("{task.description}"), BarColumn(), percent, TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("counting", total=100)
-        yield lambda percent: progress.update(task, completed=percent)
+        task = progress.add_task("reading", total=100)
+        yield lambda what, done: progress.update(task, description=what, completed=done)

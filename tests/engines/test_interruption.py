@@ -1,0 +1,64 @@
+"""Ctrl-C ends a query that runs, at once and in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.privacy.ledger import open_ledger
+
+PROGRAM = """
+import tamis
+slow = "levenshtein(rpad(k, 300, 'x'), rpad(k, 300, 'y')) > 0"  # for a minute or more
+tamis.release("events.parquet", key="k", epsilon=1.0, delta=1e-8, where=slow, {options})
+"""
+WAYS = {
+    "elements": "budget='rows'",
+    "elements with a bar": "budget='rows', progress=True",
+    "units": "unit='u', keys_per_unit=1, budget='units'",
+}
+
+
+def wait_for(folder: Path) -> None:
+    """Until the engine has made its folder, and is at work."""
+    deadline = time.monotonic() + 30
+    while not list(folder.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on Unix")
+@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+def test_an_interruption_ends_the_query_and_leaves_nothing(tmp_path: Path, options: str) -> None:
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    data = pa.table({"k": [f"key {n % 9}" for n in range(600_000)], "u": range(600_000)})
+    pq.write_table(data, tmp_path / "events.parquet", row_group_size=10_000)
+    with open_ledger(tmp_path / "ledger") as ledger:
+        ledger.create("rows", 1.0, 1e-6, "element")
+        ledger.create("units", 1.0, 1e-6, "u")
+    before = sorted(tmp_path.iterdir())
+    program = [sys.executable, "-c", PROGRAM.format(options=options)]
+    env = os.environ | {"TMPDIR": str(spill), "TAMIS_LEDGER": str(tmp_path / "ledger")}
+    with subprocess.Popen(program, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as running:
+        wait_for(spill)
+        assert running.poll() is None, "it was over too soon: this shows nothing"
+        start = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=60)
+        took = time.monotonic() - start
+    assert running.returncode == -signal.SIGINT
+    assert said.endswith(b"KeyboardInterrupt\n")
+    assert took < 10  # less than one on a machine that does nothing else
+    assert list(spill.iterdir()) == []
+    assert sorted(tmp_path.iterdir()) == before
+    with open_ledger(tmp_path / "ledger") as ledger:
+        assert ledger.history("rows") == ledger.history("units") == []
