@@ -10,7 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import pandas
+import polars
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,6 +21,7 @@ import pytest
 
 import tamis
 from tamis.privacy.verify import Refused
+from tamis.releases.digest import digest, json_text, type_in_words
 
 WORDS = pa.table({"word": np.repeat([f"w{n}" for n in range(8)], [60 * (n + 1) for n in range(8)])})
 
@@ -32,6 +36,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("made") / "release.parquet"
     released().save(path)
     return path
+
+
+def loaded(path: Path) -> pa.Table:
+    """The table of a file, with what the file says about itself."""
+    said = pq.read_metadata(path).metadata
+    return pq.read_table(path).replace_schema_metadata({b"tamis": said[b"tamis"]})
 
 
 # --- there and back ------------------------------------------------------------------------------
@@ -57,6 +67,7 @@ def test_what_is_saved_is_opened_and_verified(options: dict[str, Any], tmp_path:
     opened = tamis.open(tmp_path / "r.parquet")
     assert opened.to_arrow().equals(release.to_arrow())
     assert opened.about == release.about
+    assert opened == release
     assert opened.verify()
     assert str(opened) == str(release)
     assert opened.sum() == release.sum()
@@ -93,6 +104,43 @@ def test_keys_of_every_type_come_back_as_they_were(values: pa.Array, tmp_path: P
     assert str(opened)
 
 
+def by_duckdb(path: Path) -> Any:
+    with duckdb.connect() as database:
+        return database.sql(f"FROM '{path}'").to_arrow_table().to_pylist()
+
+
+def by_pandas(path: Path) -> Any:
+    table = pa.Table.from_pandas(pandas.read_parquet(path), preserve_index=False)
+    return table.to_pylist()
+
+
+def by_polars(path: Path) -> Any:
+    return polars.read_parquet(path).to_arrow().to_pylist()
+
+
+@pytest.mark.parametrize("reader", [by_duckdb, by_pandas, by_polars])
+@pytest.mark.parametrize("values", KEYS.values(), ids=KEYS)
+def test_other_tools_read_the_same_rows(
+    values: pa.Array, reader: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    release = released(pa.table({"word": pa.chunked_array([values] * 200)}), nulls="keep")
+    release.save(tmp_path / "r.parquet")
+    assert reader(tmp_path / "r.parquet") == release.to_arrow().to_pylist()
+
+
+def test_duckdb_reads_what_the_file_says_about_itself(made: Path) -> None:
+    with duckdb.connect() as database:
+        (footer,) = database.execute(
+            "SELECT decode(value)::JSON FROM parquet_kv_metadata(?) WHERE decode(key) = 'tamis'",
+            [str(made)],
+        ).fetchall()
+        types = database.sql(f"FROM '{made}'").types
+    said = json.loads(footer[0])
+    assert said["guarantee"]["epsilon"] == "1.0"
+    assert said["digest"] == tamis.open(made).digest
+    assert [str(kind) for kind in types] == ["VARCHAR", "BIGINT", "DOUBLE", "BIGINT", "BIGINT"]
+
+
 def test_several_key_columns_keep_their_order_and_names(tmp_path: Path) -> None:
     data = pa.table({"z": ["x"] * 300, "a": [1] * 300})
     released(data, key=["z", "a"]).save(tmp_path / "r.parquet")
@@ -124,11 +172,14 @@ def test_the_footer_says_what_is_promised_and_nothing_of_the_input(tmp_path: Pat
     said = json.loads(metadata[b"tamis"])
     assert set(said) == {
         "format", "guarantee", "spent", "curve", "scheme", "tokens", "coverage", "estimator",
-        "key", "nulls", "counted", "certificate", "ledger", "library", "day",
+        "key", "types", "nulls", "counted", "filtered", "part", "certificate", "ledger", "library",
+        "day", "digest",
     }  # fmt: skip
     assert said["guarantee"]["unit"] == "user"
+    assert said["filtered"] is True
     assert said["day"] == datetime.date.today().isoformat()
-    whole = (tmp_path / "r.parquet").read_bytes()
+    assert pq.read_schema(tmp_path / "r.parquet").metadata is None  # it is said once
+    whole = (tmp_path / "r.parquet").read_bytes().replace(said["digest"].encode(), b"")
     for trace in (b"private folder", b"events", b"other", b"secret", b"54321", b"54,321"):
         assert trace not in whole
 
@@ -198,6 +249,7 @@ def test_an_interruption_leaves_the_old_file(
 # --- what was changed is refused -----------------------------------------------------------------
 
 Change = Callable[[pa.Table], pa.Table]
+MISFIT = "the rows of the release do not fit its digest: the file was changed."
 
 
 def replaced(name: str, change: Callable[[Any], Any]) -> Change:
@@ -274,6 +326,8 @@ CHANGES: dict[str, Change] = {
     "another unit": promise("unit", "person"),
     "other neighbours": promise("neighbours", "replace one unit"),
     "another format": said(lambda c: c.update(format=2)),
+    "a condition of another kind": said(lambda c: c.update(filtered=0)),
+    "a part of another kind": said(lambda c: c.update(part=None)),
     "nothing spent": said(lambda c: c.update(spent=[])),
     "less spent": said(lambda c: c["spent"][0].update(epsilon="0.1")),
     "spent on something": said(lambda c: c["spent"].append(c["spent"][0] | {"purpose": "x"})),
@@ -304,13 +358,117 @@ CHANGES: dict[str, Change] = {
 }  # fmt: skip
 
 
+def renewed(table: pa.Table) -> pa.Table:
+    """The table with a digest that fits it, if it can have one."""
+    metadata = dict(table.schema.metadata or {})
+    try:
+        content = json.loads(metadata[b"tamis"])
+        content.pop("digest")
+        content["types"] = [type_in_words(kind) for kind in table.schema.types[:-4]]
+        content["digest"] = digest(content, table)
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError, pa.ArrowException):
+        return table
+    return table.replace_schema_metadata(metadata | {b"tamis": json_text(content)})
+
+
+def unchanged(table: pa.Table) -> pa.Table:
+    return table
+
+
+@pytest.mark.parametrize("after", [renewed, unchanged])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_file_that_was_changed_is_refused(change: Change, made: Path, tmp_path: Path) -> None:
-    pq.write_table(change(pq.read_table(made)), tmp_path / "r.parquet")
+def test_a_file_that_was_changed_is_refused(
+    change: Change, after: Change, made: Path, tmp_path: Path
+) -> None:
+    pq.write_table(after(change(loaded(made))), tmp_path / "r.parquet")
     with pytest.raises((tamis.BadData, Refused)) as refused:
         tamis.open(tmp_path / "r.parquet").verify()
     assert str(refused.value).endswith(".")
     assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_was_not_changed_is_not_refused(made: Path, tmp_path: Path) -> None:
+    for after in (renewed, unchanged):
+        pq.write_table(after(loaded(made)), tmp_path / "r.parquet")
+        assert tamis.open(tmp_path / "r.parquet") == tamis.open(made)
+
+
+def consistent(table: pa.Table) -> pa.Table:
+    """The token, the estimate and the interval of the last row become those of the one before."""
+    rows = table.to_pylist()
+    rows[-1] = rows[-2] | {"word": rows[-1]["word"]}
+    rows[-2:] = sorted(rows[-2:], key=lambda row: str(row["word"]))
+    return pa.Table.from_pylist(rows, table.schema)
+
+
+CONSISTENT: dict[str, Change] = {
+    "an estimate with its token and interval": consistent,
+    "the first row dropped": lambda t: t.slice(1),
+    "the last row dropped": lambda t: t.slice(0, len(t) - 1),
+    "all rows dropped": lambda t: t.slice(0, 0),
+    "a key": replaced("word", first("other")),
+    "a key that is missing": replaced("word", first(None)),
+    "keys as bytes": replaced("word", lambda c: c.cast(pa.binary())),
+    "a condition denied": said(lambda c: c.update(filtered=not c["filtered"])),
+    "a part": said(lambda c: c.update(part=not c["part"])),
+    "what became of missing keys": said(lambda c: c.update(nulls="keep")),
+    "what was counted": said(lambda c: c.update(counted="counts")),
+    "the day": said(lambda c: c.update(day="2001-01-01")),
+    "the version": said(lambda c: c.update(library="99")),
+    "the digest": said(lambda c: c.update(digest="0" * 64)),
+    "a digest of another kind": said(lambda c: c.update(digest=None)),
+    "the types": said(lambda c: c.update(types=["binary"])),
+    "no types": said(lambda c: c.pop("types")),
+}
+
+
+@pytest.mark.parametrize("change", CONSISTENT.values(), ids=CONSISTENT)
+def test_what_only_the_digest_can_notice_is_refused_on_opening(
+    change: Change, made: Path, tmp_path: Path
+) -> None:
+    changed, path = change(loaded(made)), tmp_path / "r.parquet"
+    pq.write_table(changed, path)
+    with pytest.raises(tamis.BadData) as refused:
+        tamis.open(path)
+    assert str(refused.value) == MISFIT
+    pq.write_table(renewed(changed), path)
+    assert tamis.open(path).verify()
+
+
+FORMS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "with spaces": lambda c: json.dumps(c, sort_keys=True),
+    "in another order": lambda c: json.dumps(dict(sorted(c.items())[::-1]), separators=(",", ":")),
+    "with a name twice": lambda c: json_text(c).decode().replace("{", '{"format":1,', 1),
+    "without a digest": lambda c: json_text({n: c[n] for n in c if n != "digest"}).decode(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_footer_in_another_form_is_refused(
+    form: Callable[[dict[str, Any]], str], made: Path, tmp_path: Path
+) -> None:
+    table = loaded(made)
+    text = form(json.loads(table.schema.metadata[b"tamis"]))
+    pq.write_table(table.replace_schema_metadata({b"tamis": text.encode()}), tmp_path / "r.parquet")
+    with pytest.raises(tamis.BadData) as refused:
+        tamis.open(tmp_path / "r.parquet")
+    assert str(refused.value) == MISFIT
+
+
+def test_a_file_that_says_one_thing_to_arrow_and_another_to_others_is_refused(
+    made: Path, tmp_path: Path
+) -> None:
+    """The types that Arrow keeps for itself may hold a second footer, which it would prefer."""
+    table, path = loaded(made), tmp_path / "r.parquet"
+    other = table.schema.metadata[b"tamis"].replace(b'"epsilon":"1.0"', b'"epsilon":"0.1"')
+    with pq.ParquetWriter(path, table.schema) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({b"tamis": other})
+    assert (
+        pq.read_table(path).schema.metadata[b"tamis"] != pq.read_metadata(path).metadata[b"tamis"]
+    )
+    with pytest.raises(tamis.BadData, match="says more about itself"):
+        tamis.open(path)
 
 
 def test_a_changed_byte_anywhere_is_refused_or_harmless(made: Path, tmp_path: Path) -> None:
@@ -324,8 +482,7 @@ def test_a_changed_byte_anywhere_is_refused_or_harmless(made: Path, tmp_path: Pa
             opened.verify()
         except (tamis.BadData, Refused):
             continue
-        assert opened.to_arrow()["token"].equals(original.to_arrow()["token"])
-        assert opened.guarantee == original.guarantee
+        assert opened == original
 
 
 NOT_RELEASES: dict[str, bytes] = {"empty": b"", "text": b"word,token\n", "cut": b"PAR1"}

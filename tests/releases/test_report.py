@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shutil
 import subprocess
@@ -191,6 +192,75 @@ def test_what_was_counted_and_what_became_of_missing_keys_is_said() -> None:
     assert "whether one element was in the data or not" in body
 
 
+def test_that_a_condition_chose_the_rows_is_said() -> None:
+    release = made()
+    chosen = replace(release, about=replace(release.about, filtered=True))
+    assert "Only rows that satisfy a condition were counted." in Page(page(chosen)).body
+    assert "condition were counted" not in Page(page(release)).body
+    for text, said in ((page(chosen), "yes"), (page(release), "no, all were counted")):
+        assert ["rows chosen by a condition", said] in rows_of(text, "parameters")
+    domain = yaml.safe_load(registry_yaml(chosen))["deployment"]["dp_variant"]["data_domain"]
+    assert domain.endswith("left out, and so are rows that do not satisfy a condition.")
+    assert "condition" not in registry_yaml(release)
+
+
+def test_that_a_part_is_shown_is_said() -> None:
+    for release, many in (
+        (made().top(3), "3 keys"),
+        (made().top(1), "1 key"),
+        (made(), "300 keys"),
+    ):
+        said = f"It names {many}. It is a part of what was released: other rows were left out."
+        assert (said in Page(page(release)).body) is release.about.part
+        assert f"It names {many}." in Page(page(release)).body
+
+
+def test_numbers_of_things_are_in_the_singular_where_they_are_one() -> None:
+    one = Page(page(made({"a": 500}, unit="user", keys_per_unit=1, elements_per_key=1))).body
+    assert "The 1 named key, by estimate" in one
+    assert "with at most 1 key and at most 1 element in each" in one
+    assert "All 2 named keys, by estimate" in Page(page(made({"a": 500, "b": 400}))).body
+    assert not re.search(r"\b1 (named )?(keys|elements|steps)", one)
+    assert "in 1 step" in Page(page(made({}, scheme=tamis.Custom({1: 0.5})))).body
+
+
+def test_the_digest_of_the_file_is_where_it_says_how_to_verify(tmp_path: Path) -> None:
+    release = made()
+    release.save(tmp_path / "release.parquet")
+    seen = Page(page(release))
+    assert [text for text in seen.text["code"] if text == release.digest]
+    assert tamis.open(tmp_path / "release.parquet").digest == release.digest
+    assert "Compare it with one that you have from elsewhere" in seen.body
+    assert release.digest not in page(release.top(3))
+    how = yaml.safe_load(registry_yaml(release))["deployment"]["implementation"]
+    assert how["additional_information"].endswith(f"that of this release is {release.digest}.")
+
+
+UNSEEN = {"": '""', " ": '" "', "a ": '"a "', '"': '"""', "\n": '"\\n"', "NULL": "NULL"}
+
+
+@pytest.mark.parametrize("key", UNSEEN)
+def test_keys_that_could_not_be_seen_stand_in_quotes(key: str) -> None:
+    shown = rows_of(page(made({key: 900})), "keys")[0][1]
+    assert html.unescape(shown) == f"<bdi>{UNSEEN[key]}</bdi>"
+
+
+ODD_KEYS: dict[str, tuple[pa.Array, str]] = {
+    "the end of time": (pa.array([2**31 - 1], pa.date32()), "out of range"),
+    "an endless moment": (pa.array([2**63 - 1], pa.timestamp("us")), "out of range"),
+    "nanoseconds": (pa.array([1_577_934_245_123_456_789], pa.timestamp("ns")), "2020-01-02"),
+    "bytes": (pa.array([b"<b>\xff"]), "&lt;b&gt;\\xff"),
+    "truth": (pa.array([True]), "True"),
+}
+
+
+@pytest.mark.parametrize(("values", "shown"), ODD_KEYS.values(), ids=ODD_KEYS)
+def test_keys_of_every_type_are_shown(values: pa.Array, shown: str) -> None:
+    data = pa.table({"word": pa.chunked_array([values] * 300)})
+    release = tamis.release(data, key="word", epsilon=1.0, delta=1e-8)
+    assert shown in rows_of(page(release), "keys")[0][1]
+
+
 def test_the_top_keys_are_those_of_the_release_with_a_dot_inside_their_whisker() -> None:
     release = made()
     shown = rows_of(page(release), "keys")
@@ -200,7 +270,7 @@ def test_the_top_keys_are_those_of_the_release_with_a_dot_inside_their_whisker()
         number, key, estimate, interval, drawing = cells
         assert (number, key) == (str(place), f"<bdi>{row['word']}</bdi>")
         assert estimate == f"{row['estimate']:,.1f}"
-        assert interval == f"{row['low']:,} to {row['high']:,}"
+        assert interval == f"{row['low']:,}&nbsp;to {row['high']:,}"
         span = re.search(r'class="span" x1="([\d.]+)%" x2="([\d.]+)%"', drawing)
         dot = re.search(r'cx="([\d.]+)%"', drawing)
         assert span

@@ -31,3 +31,12 @@ def shown(value: object) -> str:
         return reprlib.repr(value)
     except ValueError:  # a whole number with thousands of digits
         return "a number of thousands of digits"
+
+
+def counted(many: int, what: str) -> str:
+    """How many of something.
+
+    >>> counted(1, "key"), counted(1200, "key")
+    ('1 key', '1,200 keys')
+    """
+    return f"{many:,} {what}" + ("" if many == 1 else "s")

@@ -50,6 +50,8 @@ class About:
     entry: dict[str, Any] | None = None
     day: str = field(default_factory=lambda: date.today().isoformat())
     library: str = field(default_factory=lambda: version("tamis"))
+    filtered: bool = False  # whether a condition chose the rows; its text may be private
+    part: bool = False  # whether this is only a part of what was released
 
     @property
     def certificate(self) -> Certificate:
@@ -81,6 +83,8 @@ class About:
             "key": list(self.key),
             "nulls": self.nulls,
             "counted": self.counted,
+            "filtered": self.filtered,
+            "part": self.part,
             "certificate": json.loads(self.certificate.text),
             "ledger": self.entry,
             "library": self.library,
@@ -88,10 +92,9 @@ class About:
         }
 
 
-def read_about(text: bytes | str) -> About:
-    """What `About.describe` has written; the mechanism is made anew from its parameters."""
+def read_about(said: Any) -> About:
+    """What `About.describe` has said; the mechanism is made anew from its parameters."""
     try:
-        said = json.loads(text)
         if said["format"] != FORMAT:
             raise BadData(f"the release has format {said['format']!r}; tamis reads {FORMAT}.")
         promise = said["certificate"]["guarantee"]
@@ -107,6 +110,8 @@ def read_about(text: bytes | str) -> About:
             said["ledger"],
             said["day"],
             said["library"],
+            said["filtered"],
+            said["part"],
         )
     except BadData:
         raise
@@ -129,8 +134,10 @@ def _plain(about: About) -> bool:
     )
     numbers = all(part.value is None or type(part.value) is int for part in about.parts)
     words = about.nulls in ("drop", "keep") and about.counted in ("rows", "counts")
+    flags = all(type(flag) is bool for flag in (about.filtered, about.part))
     day = re.fullmatch(r"\d{4}-\d\d-\d\d", about.day)
-    return known and numbers and words and all((day, re.fullmatch(r"[\w.+]{1,40}", about.library)))
+    plain = known and numbers and words and flags
+    return plain and all((day, re.fullmatch(r"[\w.+]{1,40}", about.library)))
 
 
 def _guarantee(said: dict[str, Any]) -> Guarantee:

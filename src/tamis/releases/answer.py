@@ -33,7 +33,7 @@ class Answer:
     def __str__(self) -> str:
         return (
             f"{self.estimate:,.1f} +- {self.standard_error:,.1f} "
-            f"({self.coverage:.0%}: {self.low:,.1f} to {self.high:,.1f})"
+            f"({100 * self.coverage:.10g}%: {self.low:,.1f} to {self.high:,.1f})"
         )
 
     __repr__ = __str__

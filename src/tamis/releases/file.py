@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tamis.privacy.errors import BadData
 from tamis.releases.about import About, read_about
-from tamis.releases.writing import whole_file
+from tamis.releases.digest import digest, json_text, type_in_words
+from tamis.releases.writing import as_path, whole_file
+from tamis.weighted.sample import ADDED
 
 NAME = b"tamis"
+_KINDS = [pa.int64(), pa.float64(), pa.int64(), pa.int64()]  # of what is added to the keys
+
+
+def footer(table: pa.Table, about: About) -> dict[str, Any]:
+    """All that the file says beside its rows; the digest covers the rest of it, and the rows."""
+    types = [type_in_words(kind) for kind in table.schema.types[: len(about.key)]]
+    said = about.describe() | {"types": types}
+    return said | {"digest": digest(said, table)}
 
 
 def write(table: pa.Table, about: About, path: str | Path) -> None:
@@ -20,24 +31,47 @@ def write(table: pa.Table, about: About, path: str | Path) -> None:
 
     Dictionaries are made of the rows that are written, so they hold no other key.
     """
-    text = json.dumps(about.describe(), sort_keys=True).encode()
-    with whole_file(path) as file:
-        pq.write_table(table.replace_schema_metadata({NAME: text}), file, compression="zstd")
+    text, plain = json_text(footer(table, about)), table.replace_schema_metadata(None)
+    with (
+        whole_file(path) as file,
+        pq.ParquetWriter(file, plain.schema, compression="zstd") as writer,
+    ):
+        writer.write_table(plain)
+        writer.add_key_value_metadata({NAME: text})
 
 
 def read(path: str | Path) -> tuple[pa.Table, About]:
     """The table and what the file says about itself; what does not fit together is refused."""
-    if not Path(path).is_file():
+    if not as_path(path).is_file():
         raise BadData(f"there is no file {str(path)!r}; check the path.")
     try:
         table = pq.read_table(path, partitioning=None)
+        said = dict(pq.read_metadata(path).metadata or {})
     except (pa.ArrowException, OSError):
         raise BadData(f"{str(path)!r} cannot be read as Parquet; it may be damaged.") from None
-    text = (table.schema.metadata or {}).get(NAME)
-    if text is None:
+    if NAME not in said:
         raise BadData(f"{str(path)!r} is not a release: its footer has no entry 'tamis'.")
-    said = set(pq.read_metadata(path).metadata or {}) | set(table.schema.metadata)
+    text, again = said[NAME], table.schema.metadata or {}  # what Arrow's own entry repeats of it
     fields = (set(field.metadata or {}) - {b"PARQUET:field_id"} for field in table.schema)
-    if said - {NAME, b"ARROW:schema"} or any(fields):
+    if set(said) - {NAME, b"ARROW:schema"} or again not in ({}, {NAME: text}) or any(fields):
         raise BadData(f"{str(path)!r} says more about itself than a release does: it was changed.")
-    return table.replace_schema_metadata(None), read_about(text)
+    plain = pa.table(table.columns, names=table.column_names)  # no remarks, no "not null"
+    return plain, _about(text, plain, str(path))
+
+
+def _about(text: bytes, table: pa.Table, path: str) -> About:
+    """What the footer says, if it is about this table."""
+    try:
+        said = json.loads(text)
+        about = read_about({n: v for n, v in said.items() if n not in ("types", "digest")})
+        alike = json_text(said) == text
+    except BadData:
+        raise
+    except (AttributeError, ValueError, RecursionError):
+        raise BadData("what the release says about itself is damaged.") from None
+    names, kinds = table.column_names, table.schema.types[-len(ADDED) :]
+    if names != [*about.key, *ADDED] or len(set(names)) < len(names) or kinds != _KINDS:
+        raise BadData(f"{path!r} has other columns than a release: it was changed.")
+    if not alike or footer(table, about) != said:
+        raise BadData("the rows of the release do not fit its digest: the file was changed.")
+    return about

@@ -8,21 +8,26 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.engines.condition import check_condition
 from tamis.privacy.certificate import Certificate
-from tamis.privacy.errors import BadData, InvalidInput
+from tamis.privacy.errors import BadData, InvalidInput, counted, shown
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases import file
 from tamis.releases.about import TOTAL, About
 from tamis.releases.answer import Answer
 from tamis.sampling.counted import distinct
+from tamis.weighted import order
 from tamis.weighted.estimators import Estimator, MaximumLikelihood, moments
+from tamis.weighted.lookup import place
 from tamis.weighted.plan import Plan
 from tamis.weighted.sample import ADDED, PrivateSample, tabulate
 from tamis.weighted.show import as_html, as_text
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,6 @@ class Release:
 
     sample: PrivateSample
     about: About
-    selected: bool = False  # only some of the rows that were released
 
     @property
     def guarantee(self) -> Guarantee:
@@ -78,13 +82,19 @@ class Release:
         """What is promised, in a line."""
         g, bounds = self.guarantee, ""
         if g.keys_per_unit > 1 or g.elements_per_key > 1:
-            bounds = f" with at most {g.keys_per_unit:,} keys"
+            bounds = f" with at most {counted(g.keys_per_unit, 'key')}"
         if g.elements_per_key > 1:
-            bounds += f" and {g.elements_per_key:,} elements in each"
+            bounds += f" and {counted(g.elements_per_key, 'element')} in each"
         return (
-            f"{len(self):,} keys; released with epsilon {g.epsilon:g}, delta {g.delta:g} for one "
-            f"{g.unit}{bounds}"
+            f"{counted(len(self), 'key')}{', a part of what was' if self.about.part else ';'} "
+            f"released with epsilon {g.epsilon:g}, delta {g.delta:g} for one {g.unit}{bounds}"
+            + ("; a condition chose the rows" if self.about.filtered else "")
         )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the rows and all that is said about them, as in the file that is saved."""
+        return str(file.footer(self.to_arrow(), self.about)["digest"])
 
     def save(self, path: str | Path) -> None:
         """Write the release file: Parquet, with the guarantee and the certificate in its footer."""
@@ -116,19 +126,22 @@ class Release:
 
     def top(self, k: int) -> Release:
         """The k most frequent keys, by token."""
-        return replace(self, selected=True, sample=self.sample.top(k))
+        return self._part(order.top(self._tokens(), k))
 
     def rank(self, *key: object) -> float:
-        """The place of a key by token, from 1; keys with equal tokens share their mean place."""
-        return self.sample.rank(*key)
+        """The place of a key by token, from 1; keys with equal tokens share their mean place.
+
+        None stands for the key NULL.
+        """
+        return order.rank(self._tokens(), self._place(key))
 
     def above(self, *key: object) -> Release:
         """The keys with a higher token than this one."""
-        return replace(self, selected=True, sample=self.sample.above(*key))
+        return self._part(order.above(self._tokens(), self._place(key)))
 
     def below(self, *key: object) -> Release:
         """The keys with a lower token than this one."""
-        return replace(self, selected=True, sample=self.sample.below(*key))
+        return self._part(order.below(self._tokens(), self._place(key)))
 
     def quantile(self, p: float) -> float:
         """The p-quantile of the estimates of the named keys."""
@@ -136,9 +149,7 @@ class Release:
 
     def rows(self, where: str | None = None) -> Release:
         """The rows whose key satisfies a condition in SQL, such as ``"query LIKE 'weather%'"``."""
-        if where is None:
-            return self
-        return replace(self, selected=True, sample=self.sample.rows(self._places(where)))
+        return self if where is None else self._part(self._places(where))
 
     def sum(self, where: str | None = None) -> Answer:
         """The frequencies of all keys that satisfy a condition, also of those that are not named.
@@ -158,7 +169,7 @@ class Release:
         Needs a release that spent a ``total_share`` on the noisy number of all elements. From it
         the estimates of the named keys are taken off.
         """
-        if self.selected:
+        if self.about.part:
             raise InvalidInput("suppressed is asked of a whole release, not of a part of it.")
         part = next(
             (p for p in self.about.parts if p.value is not None and p.purpose == TOTAL), None
@@ -185,8 +196,21 @@ class Release:
         estimate = float(np.sum(estimator.values(rows.sample.whole_tokens())))
         return Answer(estimate, float(np.sqrt(variance @ many)), self.plan.coverage)
 
-    def _places(self, where: str) -> Any:
+    def _part(self, places: Ints) -> Release:
+        """The rows at these places."""
+        return Release(self.sample.rows(places), replace(self.about, part=True))
+
+    def _tokens(self) -> Ints:
+        tokens: Ints = self.to_arrow()["token"].to_numpy()
+        return tokens
+
+    def _place(self, key: tuple[object, ...]) -> int:
+        return place(self.to_arrow(), self.about.key, key, self.about.nulls == "keep")
+
+    def _places(self, where: str) -> Ints:
         """Where the keys that satisfy a condition stand."""
+        if not isinstance(where, str):
+            raise InvalidInput(f"where must be a condition in SQL, as text, not {shown(where)}.")
         check_condition(where)
         keys = self.to_arrow().drop_columns([n for n in ADDED if n in self.to_arrow().column_names])
         place = keys.append_column("tamis place", pa.array(np.arange(len(self))))
@@ -206,14 +230,9 @@ def _occurs(w: Any) -> Any:
 
 
 def open_release(path: str | Path) -> Release:
-    """Open a release file. What it says about itself is checked to fit together."""
+    """Open a release file.
+
+    What was changed in it is refused: the rows, and what it says about itself, must fit the digest.
+    """
     table, about = file.read(path)
-    kinds = [pa.int64(), pa.float64(), pa.int64(), pa.int64()]
-    odd = any(map(pa.types.is_dictionary, table.schema.types))
-    if (
-        odd
-        or table.column_names != [*about.key, *ADDED]
-        or table.schema.types[-len(ADDED) :] != kinds
-    ):
-        raise BadData(f"{str(path)!r} has other columns than a release: it was changed.")
     return Release(PrivateSample(table, about.plan), about)

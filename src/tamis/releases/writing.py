@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, shown
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     """A file beside the target that takes its place, durably, when all is written."""
-    target = Path(path)
+    target = as_path(path)
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tamis-", suffix=".part")
     except OSError as error:
@@ -33,6 +33,15 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def as_path(path: object) -> Path:
+    """The name of a file, if it is one."""
+    if not isinstance(path, (str, os.PathLike)) or "\0" in str(path):
+        raise InvalidInput(
+            f"path must name a file, as text or as a pathlib.Path, not {shown(path)}."
+        )
+    return Path(path)
 
 
 def _unwritable(path: str | Path, error: OSError) -> InvalidInput:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.guarantee import as_float
 from tamis.sampling.frequencies import check_frequencies, check_whole
 from tamis.weighted import bands
 from tamis.weighted.laws import Law, SurvivalLaw
@@ -47,8 +48,8 @@ def quantile(values: npt.ArrayLike, p: float) -> float:
     (7.0, 9.0)
     """
     ascending = np.sort(_sortable(values))
-    if not 0 <= p <= 1:
-        raise InvalidInput(f"p must lie between 0 and 1, not {p!r}.")
+    if not 0 <= as_float(p) <= 1:
+        raise InvalidInput(f"p must lie between 0 and 1, not {shown(p)}.")
     if not len(ascending):
         raise InvalidInput("there is no quantile of no keys; nothing was reported.")
     place = np.ceil(p * len(ascending) * (1 - _HAIR))

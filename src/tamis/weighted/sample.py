@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 
 from tamis.privacy import verify
 from tamis.privacy.certificate import Certificate
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, counted
 from tamis.privacy.guarantee import Guarantee
 from tamis.sampling.counted import counted_table
 from tamis.sampling.schemes import Pps, Ppswor, Scheme
 from tamis.weighted import order, show
 from tamis.weighted.estimators import Estimator
 from tamis.weighted.intervals import intervals
+from tamis.weighted.lookup import place
 from tamis.weighted.mechanism import Tokens
 from tamis.weighted.plan import Plan, make_plan
 from tamis.weighted.tokens import draw
@@ -118,21 +119,7 @@ class PrivateSample:
         return replace(self, table=self.table.take(pa.array(where)))
 
     def _find(self, key: tuple[object, ...]) -> int:
-        if len(key) != len(self.keys):
-            raise InvalidInput(f"A key has {len(self.keys)} part(s): {', '.join(self.keys)}.")
-        same = pa.chunked_array([pa.repeat(True, len(self))])
-        for name, part in zip(self.keys, key, strict=True):
-            column = self.table[name]
-            try:
-                same = pc.and_(same, pc.equal(column, pa.scalar(part, column.type)))
-            except (pa.ArrowException, TypeError, ValueError):
-                raise InvalidInput(
-                    f"{name} is of type {column.type}, unlike the key given."
-                ) from None
-        place = pc.index(same, True).as_py()
-        if place < 0:
-            raise InvalidInput("This key was not named; it may be absent, rare, or not sampled.")
-        return int(place)
+        return place(self.table, self.keys, key, nulls=True)
 
     def __str__(self) -> str:
         return show.as_text(self.table, ADDED, self._closing())
@@ -144,7 +131,7 @@ class PrivateSample:
 
     def _closing(self) -> str:
         """One line that is true of a whole release and of a part of it."""
-        g, many = self.guarantee, "1 key" if len(self) == 1 else f"{len(self):,} keys"
+        g, many = self.guarantee, counted(len(self), "key")
         return f"{many}; released with epsilon {g.epsilon:g}, delta {g.delta:g} for one {g.unit}"
 
 
@@ -162,6 +149,7 @@ def sanitize(
     tokens: Tokens = "whole",
     coverage: float = 0.95,
     sampler_error: float | None = None,
+    before_draw: Callable[[], object] | None = None,
 ) -> PrivateSample:
     """Make a weighted sample private: which keys may be named, and how often they occur.
 
@@ -181,6 +169,9 @@ def sanitize(
     2^-45 for powers other than 1 and 2. Give 0 for what `threshold_sample` drew, and
     ``stream.sampler_error`` for a `PpsworStream`: that matters when delta is below 1e-9.
 
+    ``before_draw`` is called when all is checked and nothing is drawn yet: the place to charge a
+    budget, by a function that raises if it cannot.
+
     Edge cases: an empty sample gives an empty result. Bad input is refused before any draw.
 
     Reference: Cohen, Geri, Sarlos, Stemmer (2021), Algorithms 2 to 5; docs/proofs.md.
@@ -194,7 +185,7 @@ def sanitize(
     guarantee = Guarantee(epsilon, delta, keys_per_unit, elements_per_key, unit)
     error = _sampler_error(sampler_error, scheme)
     made = make_plan(guarantee, scheme, tokens, coverage, sampler_error=error)
-    return _release(made, sample, key, frequency)
+    return _release(made, sample, key, frequency, before_draw)
 
 
 def _sampler_error(error: object, scheme: Scheme | None) -> float:
@@ -235,7 +226,13 @@ def private_sample(
     return _release(plan, histogram, key, frequency)
 
 
-def _release(plan: Plan, data: Any, key: str | Sequence[str], frequency: str) -> PrivateSample:
+def _release(
+    plan: Plan,
+    data: Any,
+    key: str | Sequence[str],
+    frequency: str,
+    before_draw: Callable[[], object] | None = None,
+) -> PrivateSample:
     """Draw for every key of checked data and keep what may be named, in canonical order."""
     table = counted_table(data, key, frequency)
     if (pc.max(table[frequency]).as_py() or 0) > _HIGHEST // plan.mechanism.stride:
@@ -250,6 +247,8 @@ def _release(plan: Plan, data: Any, key: str | Sequence[str], frequency: str) ->
             "which the sample was drawn."
         )
     plan.certificate  # noqa: B018  everything that can fail does so before the first draw
+    if before_draw is not None:
+        before_draw()
     tokens = draw(plan.mechanism, table[frequency].to_numpy())
     named = np.flatnonzero(tokens)
     return tabulate(plan, table.select(keys).take(pa.array(named)), tokens[named])
@@ -271,7 +270,11 @@ def tabulate(plan: Plan, keys: pa.Table, tokens: npt.NDArray[np.int64]) -> Priva
 
 
 def check_names(keys: Sequence[str]) -> None:
-    """Refuse key columns that are called like the columns that a release adds."""
-    clash = sorted(set(keys) & set(ADDED))
-    if clash:
+    """Refuse key columns that are called like others, or like what a release adds, in any case.
+
+    SQL does not tell names apart that differ only in upper and lower case.
+    """
+    if clash := [key for key in keys if key.lower() in ADDED]:
         raise InvalidInput(f"A key column may not be called {clash[0]!r}; rename it.")
+    if len({key.lower() for key in keys}) < len(set(keys)):
+        raise InvalidInput("Key columns may not differ only in upper and lower case; rename one.")

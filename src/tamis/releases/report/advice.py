@@ -72,20 +72,26 @@ join it with public data, publish a part of it.</li>
 
 def verifying(release: Release) -> str:
     """How to check the file, with tamis and without."""
-    digest = hashlib.sha256(release.certificate.text.encode()).hexdigest()
+    certificate = hashlib.sha256(release.certificate.text.encode()).hexdigest()
     return f"""
 <p>With tamis installed:</p>
 <pre><code>tamis verify release.parquet</code></pre>
 <p>This rebuilds the integers that decided, re-checks the guarantee from the definition of
-differential privacy, and checks that every estimate and interval follows from its token.</p>
+differential privacy, and checks that every estimate and interval follows from its token. It also
+prints the digest of the file, a SHA-256 over its rows and all that it says about itself. The file
+that this page is about has the digest</p>
+<pre><code class="digest">{release.digest}</code></pre>
+<p>Another digest means another file. The digest in a file notices accidents only: whoever changes a
+file can renew it. Compare it with one that you have from elsewhere, such as from whoever published
+the release.</p>
 <p>Without tamis: take the certificate out of the file,</p>
 <pre><code class="extract">{safe_lines(_EXTRACT)}</code></pre>
 <p>and check it with <code>verify.py</code>, one file of tamis
 (<code>tamis/privacy/verify.py</code>) that needs nothing but Python:</p>
 <pre><code>python verify.py certificate.json</code></pre>
 <p>The certificate says how keys were named and what that guarantees, and nothing about the data.
-Its SHA-256 is <code>{digest}</code>. It does not prove that the file was made by that method, from
-the data you think of, or only once.</p>
+Its SHA-256 is <code>{certificate}</code>. It does not prove that the file was made by that
+method, from the data you think of, or only once.</p>
 """
 
 

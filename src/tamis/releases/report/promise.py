@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from tamis.privacy.errors import counted
 from tamis.privacy.guarantee import NEIGHBOURS
 from tamis.releases.about import About
 from tamis.releases.release import Release
-from tamis.releases.report.text import counted, one_in, percent, safe, small, table
+from tamis.releases.report.text import one_in, percent, safe, small, table
 from tamis.sampling.schemes import Scheme
 
 
@@ -36,8 +37,8 @@ def plainly(release: Release) -> str:
     keys = counted(len(release), "key") if len(release) else "no key"
     return f"""
 <p class="lead">This release says which values of {names} occur in a set of data, and about how
-often. It names {keys}. It was made at random in such a way that it hardly depends on whether {one}
-was in the data or not.</p>
+often. It names {keys}. {_part(about)}It was made at random in such a way that it hardly depends on
+whether {one} was in the data or not.</p>
 <p>Picture somebody who knows everything else: all the rest of the data, the method, and any other
 source there is. They want to find out whether {one} of their choice was in the data.</p>
 <ul>
@@ -50,7 +51,7 @@ If they thought it as likely as not, they end up between {percent(1 - even)} and
 <li>What nobody else has stays unnamed: if a key occurs only because of {one}, the chance that it
 is named is at most {one_in(g.delta)}.</li>
 </ul>
-<p>{_bounds(about)} {_counted(about)} {_nulls(about)}</p>
+<p>{_bounds(about)} {_counted(about)} {_nulls(about)} {_chosen(about)}</p>
 """
 
 
@@ -139,6 +140,21 @@ def _nulls(about: About) -> str:
     return "Rows without a key (NULL) were left out."
 
 
+def _chosen(about: About) -> str:
+    if not about.filtered:
+        return ""
+    return (
+        "<strong>Only rows that satisfy a condition were counted.</strong> The condition is not in "
+        "the release, because its text may hold what is private: ask whoever made it."
+    )
+
+
+def _part(about: About) -> str:
+    if not about.part:
+        return ""
+    return "<strong>It is a part of what was released</strong>: other rows were left out. "
+
+
 def _parameters(about: About) -> list[list[str]]:
     g, plan = about.guarantee, about.plan
     return [
@@ -149,6 +165,8 @@ def _parameters(about: About) -> list[list[str]]:
         ["keys per unit, at most", f"{g.keys_per_unit:,}"],
         ["elements per key of a unit, at most", f"{g.elements_per_key:,}"],
         ["what was counted", safe(about.counted)],
+        ["rows chosen by a condition", "yes" if about.filtered else "no, all were counted"],
+        ["rows of the release", "a part of them" if about.part else "all"],
         ["NULL keys", "kept as a key" if about.nulls == "keep" else "dropped"],
         ["keys looked at, w being their frequency", safe(scheme_in_words(plan.scheme))],
         ["privacy curve of one key", safe(plan.curve.describe())],

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
+from tamis.privacy.errors import counted
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases.about import About
 from tamis.releases.release import Release
 from tamis.releases.report.promise import scheme_in_words
-from tamis.releases.report.text import counted
 from tamis.releases.report.ways import HIGHEST
 from tamis.weighted.show import printable
 
@@ -34,7 +34,7 @@ def registry_yaml(release: Release) -> str:
             "dp_variant": _variant(about),
             "privacy_loss": _loss(about),
             "deployment_model": _model(about),
-            "implementation": _implementation(about),
+            "implementation": _implementation(about, release.digest),
             "administrative": _administrative(about),
         },
     }
@@ -58,10 +58,11 @@ def _basic(about: About) -> dict[str, Value]:
 def _variant(about: About) -> dict[str, Value]:
     what = {"rows": "Tables of events, a row each", "counts": "Tables of keys with counts"}
     nulls = "counted as a key" if about.nulls == "keep" else "left out"
+    chosen = ", and so are rows that do not satisfy a condition" if about.filtered else ""
     return {
         "variant_name": "Approximate DP",
         "data_domain": f"{what.get(about.counted, about.counted)}, with the key columns "
-        f"{', '.join(about.key)}; rows without a key are {nulls}.",
+        f"{', '.join(about.key)}; rows without a key are {nulls}{chosen}.",
         "unprotected_quantities": "None in the release.",
     }
 
@@ -114,7 +115,7 @@ def _model(about: About) -> dict[str, Value]:
     }
 
 
-def _implementation(about: About) -> dict[str, Value]:
+def _implementation(about: About, digest: str) -> dict[str, Value]:
     plan = about.plan
     return {
         "preprocessing_and_hyperparameter_tuning": "Contributions of a unit are bounded before "
@@ -130,7 +131,8 @@ def _implementation(about: About) -> dict[str, Value]:
         "justification": _FILL_IN,
         "utility": _utility(about),
         "additional_information": "The release file holds a certificate of the mechanism: "
-        "'tamis verify' re-checks it, and so does one file of plain Python.",
+        "'tamis verify' re-checks it, and so does one file of plain Python. It also prints the "
+        f"digest of the file: that of this release is {digest}.",
     }
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tamis.privacy.errors import counted
 from tamis.releases.release import Release
 from tamis.releases.report.svg import Axis, log_axis
-from tamis.releases.report.text import cell, counted, frequency, percent, safe, table
+from tamis.releases.report.text import cell, frequency, percent, short, table
+from tamis.weighted.sample import ADDED
 
 TOP = 20  # so many are shown
 
@@ -15,31 +17,34 @@ def top_keys(release: Release) -> str:
     """A table of the first keys, or a sentence if there are none."""
     if not len(release):
         return "<p>No key was named: none was frequent enough, or none was there.</p>"
-    rows = release.to_arrow().slice(0, TOP).to_pylist()
+    first = release.to_arrow().slice(0, TOP)
+    rows = first.select(ADDED).to_pylist()
+    keys = zip(*(map(cell, first[name]) for name in release.about.key), strict=True)
     scale = _scale(rows)
-    names = [safe(name) for name in release.about.key]
-    head = ["place", *names, "estimate", "interval", _ruler(scale)]
-    body = [[str(n), *_row(release, row, scale)] for n, row in enumerate(rows, start=1)]
+    head = ["place", *map(short, release.about.key), "estimate", "interval", _ruler(scale)]
+    body = [
+        [str(n), *key, *_row(row, scale)]
+        for n, (key, row) in enumerate(zip(keys, rows, strict=True), start=1)
+    ]
     way = "logarithmic" if scale.log else "linear"
-    shown = "All" if len(release) <= TOP else f"The first {TOP}"
+    shown = f"The first {TOP} of" if len(release) > TOP else "All" if len(release) > 1 else "The"
     caption = (
-        f"{shown} of {counted(len(release), 'named key')}, by estimate; dot: estimate, line: "
+        f"{shown} {counted(len(release), 'named key')}, by estimate; dot: estimate, line: "
         f"{percent(release.plan.coverage)} interval, on a {way} scale"
     )
     return table(head, body, caption, "keys")
 
 
-def _row(release: Release, row: dict[str, Any], scale: Axis) -> list[str]:
-    keys = [cell(row[name]) for name in release.about.key]
-    low, high = row["low"], row["high"]
-    return [*keys, f"{row['estimate']:,.1f}", f"{low:,} to {high:,}", _whisker(row, scale)]
+def _row(row: dict[str, Any], scale: Axis) -> list[str]:
+    interval = f"{row['low']:,}&nbsp;to {row['high']:,}"  # on two lines at most
+    return [f"{row['estimate']:,.1f}", interval, _whisker(row, scale)]
 
 
 def _scale(rows: list[dict[str, Any]]) -> Axis:
     """From zero if all rows can then be told apart, and by orders of magnitude otherwise."""
     low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
     if high > 10 * low:
-        return log_axis(max(1.0, low * 0.8), high * 1.25, "", 0.06)
+        return log_axis(max(1.0, low * 0.8), high * 1.25, "", 0.04)
     step = next(v for v, _ in log_axis(high / 10, high, "", 0.0).ticks if v >= high / 3)
     ticks = [(n * step, frequency(n * step)) for n in range(int(high / step) + 1)]
     return Axis(0.0, high * 1.02, ticks, "")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
 
 from tamis.weighted.show import printable, shorten
 
+_LONG = 102  # characters; fewer are shown
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -16,14 +18,24 @@ def safe(value: object) -> str:
     return escape(printable(str(value)))
 
 
-def cell(value: object) -> str:
-    """A key, or a part of one, as it stands in a table: short, and set apart from its neighbours.
+def cell(scalar: Any) -> str:
+    """A key, or a part of one, as it stands in a table.
 
-    ``bdi`` keeps text that runs from right to left inside its cell.
+    Text that could not be seen, or not where it ends, stands in quotes.
     """
-    if value is None:
+    if not scalar.is_valid:
         return "<em>NULL</em>"
-    return f"<bdi>{escape(shorten(printable(str(value)[:101])))}</bdi>"
+    try:
+        value = scalar.as_py()
+    except (OverflowError, ValueError):  # a date that Python cannot hold
+        value = scalar.cast("string")
+    text = str(value)[:_LONG]
+    return short(f'"{text}"' if text != text.strip() or text[:1] in ('"', "") else text)
+
+
+def short(text: str) -> str:
+    """Text that stays in its cell, also when it is long or runs from right to left."""
+    return f"<bdi>{escape(shorten(printable(text[:_LONG])))}</bdi>"
 
 
 def small(value: float) -> str:
@@ -73,15 +85,6 @@ def percent(share: float) -> str:
     if 0.999 < share < 1:
         return "over 99.9 %"
     return f"{100 * share:.3g} %"
-
-
-def counted(many: int, what: str) -> str:
-    """How many of something.
-
-    >>> counted(1, "key"), counted(1200, "key")
-    ('1 key', '1,200 keys')
-    """
-    return f"{many:,} {what}" + ("" if many == 1 else "s")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str, kind: str = "") -> str:
