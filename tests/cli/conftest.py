@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -71,6 +72,26 @@ def tamis(
         code = main([str(word) for word in words])
         out, err = capsysbinary.readouterr()
         return Ran(code, out, err.decode())
+
+    return run
+
+
+Shell = Callable[[str], Ran]
+
+
+@pytest.fixture
+def shell(tamis: Run, folder: Path) -> Shell:
+    """Run a line of a document; what a shell would do with < and > is done here."""
+
+    def run(line: str) -> Ran:
+        rest, _, target = line.partition(" > ")
+        words, _, source = rest.partition(" < ")
+        program, *arguments = shlex.split(words)
+        assert program == "tamis"
+        ran = tamis(*arguments, stdin=Path(source).read_bytes() if source else b"")
+        if target:
+            Path(target).write_bytes(ran.out)
+        return ran
 
     return run
 

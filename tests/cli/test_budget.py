@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import PROMISE, Run
+from tests.cli.conftest import PROMISE, Ran, Run
 
 CREATE = ("budget", "create", "visits", "--epsilon", "2", "--delta", "1e-6", "--unit", "user_id")
 RELEASE = ("release", "events.parquet", "--key", "query", "--unit", "user_id",
@@ -64,3 +65,41 @@ def test_a_missing_package_is_named(tamis: Run, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     ran = tamis("budget", "list", "--ledger", "postgresql://localhost/none")
     assert (ran.code, "tamis[postgres]" in ran.err) == (5, True)
+
+
+def shown(tamis: Run) -> dict[str, str]:
+    lines = tamis("budget", "show", "visits").text.splitlines()
+    return dict(re.split("  +", line, maxsplit=1) for line in lines)
+
+
+def spend(tamis: Run, epsilon: str, delta: str, name: str) -> Ran:
+    return tamis("release", "events.parquet", "--key", "query", "--unit", "user_id",
+                 "--keys-per-unit", "1", "--epsilon", epsilon, "--delta", delta,
+                 "--budget", "visits", "-o", name)  # fmt: skip
+
+
+def test_amounts_are_what_people_expect(tamis: Run) -> None:
+    tamis(*CREATE)
+    assert shown(tamis)["epsilon"] == "2"
+    assert shown(tamis)["remaining epsilon"] == "2 (for one more release, with delta 5e-07)"
+    spend(tamis, "1.4", "1e-8", "1.parquet")
+    said = shown(tamis)
+    assert (said["spent epsilon"], said["remaining delta"]) == ("1.4", "9.9e-07")
+    assert said["remaining epsilon"] == "0.6 (for one more release, with delta 4.95e-07)"
+    assert tamis("budget", "show", "visits", "--json").json["remaining_epsilon"] == 0.6
+    refused = spend(tamis, "0.7", "1e-8", "2.parquet")
+    assert (refused.code, "at most epsilon 0.6 is left" in refused.err) == (3, True)
+    assert "of which 1 release has spent epsilon 1.4" in refused.err
+    assert "1.4" in tamis("budget", "list").text
+
+
+@pytest.mark.parametrize("spent", ["1", "0.7654321", "1.98765432", "0.3333333333"])
+def test_what_is_shown_as_left_can_be_spent(tamis: Run, spent: str) -> None:
+    tamis(*CREATE)
+    assert spend(tamis, spent, "1.23456789e-7", "1.parquet").code == 0
+    found = re.fullmatch(r"(\S+) \(for one more release, with delta (\S+)\)",
+                         shown(tamis)["remaining epsilon"])  # fmt: skip
+    assert found is not None
+    assert 0 < float(found[1]) <= 2 - float(spent) + 1e-12
+    last = spend(tamis, found[1], found[2], "2.parquet")
+    assert last.code == 0, last.err

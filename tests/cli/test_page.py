@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, Shell
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "cli.md"
 
@@ -16,16 +15,21 @@ def lines() -> list[str]:
     return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
 
 
-def test_every_line_of_the_page_runs(tamis: Run, folder: Path) -> None:
-    """In the order of the page; what a shell would do with < and > is done here."""
+def test_every_line_of_the_page_runs(shell: Shell, folder: Path) -> None:
+    """In the order of the page."""
     (folder / "public.csv").write_text((folder / "words.csv").read_text())
+    (folder / "units.csv").write_text("keys,units\n1,500\n20,100\n")
     for line in lines():
-        program, *words = shlex.split(line.split(" < ")[0].split(" > ")[0])
-        given = Path(line.split(" < ")[1]).read_bytes() if " < " in line else b""
-        ran = tamis(*words, stdin=given)
-        assert (program, ran.code) == ("tamis", 0), f"{line}\n{ran.err}"
-        if "--json" in words:
+        ran = shell(line)
+        assert ran.code == 0, f"{line}\n{ran.err}"
+        if line.endswith("--json"):
             assert ran.json is not None
+
+
+def test_the_suggestion_on_the_page_is_what_is_printed(shell: Shell) -> None:
+    (shown,) = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    line = next(line for line in lines() if "--units-have 12" in line)
+    assert shown in shell(line).text
 
 
 def test_every_command_is_on_the_page(tamis: Run) -> None:

@@ -16,6 +16,7 @@ from tests.cli.conftest import Run
 
 PLAN = ("plan", "--epsilon", "1", "--delta", "1e-8", "--keys-per-unit", "4")
 SHAPE = ("--shape", "zipf:1.1:10000:100000")
+TWELVE = ("--units-have", "12")
 
 
 def test_a_plan_says_from_where_on_half_are_named(tamis: Run) -> None:
@@ -28,7 +29,7 @@ def test_a_plan_says_from_where_on_half_are_named(tamis: Run) -> None:
 
 
 def test_without_a_terminal_it_is_plain_text(tamis: Run) -> None:
-    assert tamis(*PLAN, *SHAPE, "--suggest").out.isascii()
+    assert tamis(*PLAN, *SHAPE, *TWELVE, "--suggest").out.isascii()
 
 
 def test_the_document_holds_what_the_library_says(tamis: Run) -> None:
@@ -41,21 +42,12 @@ def test_the_document_holds_what_the_library_says(tamis: Run) -> None:
     assert said["expected"]["tamis"] >= max(said["expected"].values())
 
 
-def test_smaller_bounds_name_more_and_the_caveat_is_said(tamis: Run) -> None:
-    ran = tamis(*PLAN, *SHAPE, "--suggest", "--json")
-    named = [row["expected"] for row in ran.json["suggestions"]]
-    assert named == sorted(named, reverse=True)
-    assert [row["keys_per_unit"] for row in ran.json["suggestions"]] == [
-        1,
-        2,
-        4,
-        8,
-        16,
-        32,
-        64,
-        128,
-    ]
-    assert "cannot know" in tamis(*PLAN, *SHAPE, "--suggest").text
+def test_the_table_says_what_its_columns_mean(tamis: Run) -> None:
+    shown = tamis(*PLAN, "--coverage", "0.999").text
+    assert "named: how likely a key of this frequency is named" in shown
+    said = "interval: a typical one if it is named; 99.9 % of all named keys have their true"
+    assert f"{said} frequency in their interval" in " ".join(shown.split())
+    assert "named: how likely" in tamis("release", "--key", "k", *PLAN[1:5], "--dry-run").text
 
 
 def test_a_public_histogram_takes_the_place_of_a_shape(tamis: Run) -> None:
@@ -92,7 +84,7 @@ class Tags(HTMLParser):
 
 
 def test_the_page_stands_alone(tamis: Run, folder: Path) -> None:
-    ran = tamis(*PLAN, *SHAPE, "--suggest", "--unit", "<b>user</b>", "-o", "plan.html")
+    ran = tamis(*PLAN, *SHAPE, *TWELVE, "--suggest", "--unit", "<b>user</b>", "-o", "plan.html")
     assert (ran.code, ran.out) == (0, b"")
     page = (folder / "plan.html").read_text()
     tags = Tags()
@@ -101,6 +93,8 @@ def test_the_page_stands_alone(tamis: Run, folder: Path) -> None:
     assert tags.seen.count("polyline") == 3
     assert "b" not in tags.seen
     assert not re.search(r"https?:|src=|href=|<script", page)
+    assert "Suggested: 12." in page
+    assert "typical 95 % interval of a named key" in page
     assert tamis(*PLAN, "-o", "plan.html").code == 2
     assert tamis(*PLAN, "-o", "-").text.startswith("<!doctype html>")
 
@@ -127,6 +121,7 @@ def test_a_shape_adds_up_to_its_elements() -> None:
     "words",
     [
         ("--suggest",),
+        (*SHAPE, "--suggest"),
         ("--shape", "zipf"),
         ("--shape", "zipf:a:b:c"),
         ("--shape", "normal:1:2:3"),

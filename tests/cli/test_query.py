@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import PROMISE, Run
@@ -69,6 +72,23 @@ def test_keys_that_are_numbers_dates_or_begin_with_a_hyphen(tamis: Run) -> None:
     assert tamis("query", "r.parquet", "rank", "1234").code == 2
     rows = tamis("query", "r.parquet", "rows", "--json").json["rows"]
     assert rows[0]["day"] == "2024-05-01"
+
+
+def test_keys_that_python_cannot_hold_are_found(tamis: Run, folder: Path) -> None:
+    moments = pa.array([1_577_934_245_123_456_789] * 400 + [5] * 300, pa.timestamp("ns"))
+    pq.write_table(pa.table({"at": moments}), folder / "moments.parquet")
+    made = tamis("release", "moments.parquet", "--key", "at", *PROMISE, "-o", "r.parquet")
+    assert made.code == 0, made.err
+    asked = ("query", "r.parquet", "rank", "2020-01-02 03:04:05.123456789")
+    assert tamis(*asked).text == "1\n"
+    assert tamis("query", "r.parquet", "rank", "1970-01-01 00:00:00.000000005").text == "2\n"
+    assert tamis("query", "r.parquet", "rank", "soon").code == 2
+
+
+def test_what_a_question_takes_is_said_in_the_right_number(tamis: Run, counted: str) -> None:
+    assert "top takes 1 argument, not 0." in tamis("query", counted, "top").err
+    assert "sum takes no argument, not 2." in tamis("query", counted, "sum", "a", "b").err
+    assert "a key has 1 part: word." in tamis("query", counted, "rank", "a", "b").err
 
 
 def test_a_key_that_is_a_hyphen(tamis: Run) -> None:

@@ -8,6 +8,7 @@ import io
 import json
 import shutil
 import tempfile
+from inspect import signature
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tamis as library
+from tamis.cli.release import BOUND_SHARE
 from tests.cli.conftest import PROMISE, Run
 
 KEY = ("--key", "query", *PROMISE)
@@ -25,10 +27,11 @@ UNIT = ("--unit", "user_id", "--keys-per-unit", "2")
 def test_a_release_is_written_and_messages_go_to_standard_error(tamis: Run, folder: Path) -> None:
     ran = tamis("release", "events.parquet", *KEY, *UNIT, "-o", "out.parquet")
     assert (ran.code, ran.out) == (0, b"")
-    assert ran.err.strip() == (
+    assert ran.err.splitlines() == [
         "2 keys named; epsilon 1, delta 1e-12 when one user_id with at most 2 keys is added or "
-        "removed"
-    )
+        "removed",
+        "written: out.parquet",
+    ]
     opened = library.open(folder / "out.parquet")
     assert opened.to_arrow()["query"].to_pylist() == ["maps", "weather"]
     assert opened.guarantee.keys_per_unit == 2
@@ -40,6 +43,7 @@ def test_without_a_file_the_first_rows_are_shown(tamis: Run) -> None:
     assert lines[0].split() == ["query", "token", "estimate", "low", "high"]
     assert [line.split()[0] for line in lines[1:]] == ["maps", "weather"]
     assert "nothing is saved" in ran.err
+    assert "each run draws anew" in ran.err
 
 
 def test_rows_are_shown_beside_a_file_on_request(tamis: Run, folder: Path) -> None:
@@ -128,6 +132,25 @@ def test_a_dry_run_reads_nothing(tamis: Run) -> None:
     assert ran.json["guarantee"]["keys_per_unit"] == 128
 
 
+def test_a_dry_run_plans_with_what_the_shares_leave(tamis: Run) -> None:
+    auto = ("--unit", "u", "--keys-per-unit", "auto", "--dry-run", "--json")
+    ran = tamis("release", *KEY, *auto)
+    assert ran.json["guarantee"]["epsilon"] == "0.95"
+    ran = tamis("release", *KEY, *auto, "--bound-share", "0.2", "--total-share", "0.1")
+    assert ran.json["guarantee"]["epsilon"] == "0.7"
+    assert "a sample costs" in tamis("release", *KEY, "--sample-size", "5", "--dry-run").err
+
+
+def test_the_choice_of_a_bound_costs_the_share_that_is_given(tamis: Run) -> None:
+    auto = ("release", "events.parquet", *KEY, "--unit", "user_id", "--keys-per-unit", "auto")
+    spent = {part["purpose"]: part for part in tamis(*auto, "--json").json["spent"]}
+    given = tamis(*auto, "--bound-share", "0.25", "--json").json["spent"]
+    assert [float(part["epsilon"]) for part in given] == [0.75, 0.25]
+    usual = signature(library.release).parameters["bound_share"].default
+    assert BOUND_SHARE == usual
+    assert {float(part["epsilon"]) for part in spent.values()} == {1 - usual, usual}
+
+
 def test_a_budget_is_charged(tamis: Run, folder: Path) -> None:
     tamis("budget", "create", "b", "--epsilon", "2", "--delta", "1e-6", "--unit", "user_id")
     ran = tamis("release", "events.parquet", *KEY, *UNIT, "--budget", "b", "-o", "out.parquet")
@@ -149,8 +172,12 @@ REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
         2,
         "Did you mean",
     ),
-    "folder missing": (("events.parquet", "-o", "nowhere/out.parquet"), 2, "cannot be written"),
-    "a folder": (("events.parquet", "-o", "."), 2, "is not a file"),
+    "folder missing": (
+        ("events.parquet", "-o", "nowhere/out.parquet"),
+        2,
+        "cannot be written: there is no folder 'nowhere'",
+    ),
+    "a folder": (("events.parquet", "-o", "."), 2, "is not a file but a folder"),
     "a device": (("events.parquet", "-o", "/dev/null", "--force"), 2, "is not a file"),
     "own input": (("events.parquet", "-o", "events.parquet", "--force"), 2, "is read and"),
     "two on stdout": (("events.parquet", "-o", "-", "--json"), 2, "two things"),
@@ -159,8 +186,13 @@ REFUSED: dict[str, tuple[tuple[str, ...], int, str]] = {
     "bad where": (("events.parquet", "--where", "query ="), 2, "where"),
     "tau alone": (("events.parquet", "--tau", "0.1"), 2, "--scheme ppswor"),
     "no tau": (("events.parquet", "--scheme", "pps"), 2, "needs --tau"),
-    "no bound": (("events.parquet", "--unit", "user_id"), 2, "keys_per_unit"),
-    "bad memory": (("events.parquet", "--memory", "lots"), 2, "memory"),
+    "no bound": (("events.parquet", "--unit", "user_id"), 2, "--keys-per-unit is missing"),
+    "half a key": (("events.parquet", *UNIT[:3], "1.5"), 2, "takes a whole number, or auto"),
+    "half a size": (("events.parquet", "--sample-size", "1.5"), 2, "takes a whole number, not"),
+    "a share for no choice": (("events.parquet", *UNIT, "--bound-share", "0.1"), 2, "auto"),
+    "no share": (("events.parquet", *UNIT[:3], "auto", "--bound-share", "0"), 2, "too small"),
+    "a large share": (("events.parquet", *UNIT[:3], "auto", "--bound-share", "0.6"), 2, "0.5"),
+    "bad memory": (("events.parquet", "--memory", "lots"), 2, "--memory 'lots'"),
     "no budget": (("events.parquet", "--budget", "b", "-o", "x.parquet"), 2, "no budget 'b'"),
     "a budget for nothing": (("events.parquet", "--budget", "b"), 2, "give -o FILE"),
     "ledger alone": (("events.parquet", "--ledger", "l.sqlite"), 2, "budget"),

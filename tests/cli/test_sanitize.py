@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from tamis.privacy import randomness
+from tamis.privacy.ledger import open_ledger
 from tests.cli.conftest import PROMISE, Run
 
 WORDS = ("sanitize", "words.csv", "--key", "word", "--frequency", "n", *PROMISE)
@@ -39,6 +42,13 @@ def test_a_sample_names_its_scheme(tamis: Run) -> None:
         (("-o", "x.csv", "--certificate", "x.csv"), 2),
         (("-o", "words.csv", "--force"), 2),
         (("--keys-per-unit", "0"), 2),
+        (("--keys-per-unit", "1.5"), 2),
+        (("--key", "nope"), 2),
+        (("--key", "n"), 2),
+        (("--coverage", "3"), 2),
+        (("--ledger", "other.sqlite"), 2),
+        (("--budget", "b"), 2),
+        (("--budget", "b", "-o", "x.csv"), 2),
         (("--tau", "1"), 2),
         (("--table", "t"), 2),
         (("--frequency", "n", "--frequency", "n"), 2),
@@ -53,3 +63,106 @@ def test_files_that_cannot_be_read_are_bad_data(tamis: Run, folder: Path) -> Non
     (folder / "broken.parquet").write_bytes(b"PAR1 and no more")
     for name in ("nowhere.csv", "broken.parquet"):
         assert tamis("sanitize", name, *WORDS[2:]).code == 4
+
+
+def test_a_table_in_a_database_is_named_or_queried(tamis: Run, folder: Path) -> None:
+    with duckdb.connect(str(folder / "words.duckdb")) as database:
+        database.execute("CREATE TABLE words AS SELECT * FROM read_csv('words.csv')")
+    for table in ("words", "SELECT * FROM words WHERE n > 500"):
+        ran = tamis("sanitize", "words.duckdb", "--table", table, *WORDS[2:], "--json")
+        assert ran.json["keys"] > 0, table
+
+
+def test_the_first_line_of_a_file_is_not_listed_as_its_columns(tamis: Run, folder: Path) -> None:
+    (folder / "headless.csv").write_text("canary,17\nother,12\n")
+    for words in (("--key", "word", "--frequency", "n"), ("--key", "word", "--frequency", "17")):
+        ran = tamis("sanitize", "headless.csv", *words, *PROMISE)
+        assert ran.code == 2
+        assert "canary" not in ran.err
+
+
+def test_a_key_in_two_rows_is_bad_data(tamis: Run) -> None:
+    words = ("sanitize", "-", "--key", "word", "--frequency", "n", *PROMISE)
+    ran = tamis(*words, stdin=b"word,n\na,5\na,6\n")
+    assert (ran.code, "more than one row" in ran.err) == (4, True)
+
+
+# --- budgets --------------------------------------------------------------------------------------
+
+BUDGET = ("budget", "create", "b", "--delta", "1e-6", "--epsilon")
+
+
+def charges(tamis: Run) -> list[str]:
+    return [entry["purpose"] for entry in tamis("budget", "history", "b", "--json").json]
+
+
+def test_a_budget_is_charged_and_named(tamis: Run, folder: Path) -> None:
+    tamis(*BUDGET, "2")
+    ran = tamis(*WORDS, "--budget", "b", "-o", "private.csv", "--json")
+    assert ran.json["ledger"]["entry"] == 1
+    assert "charged to budget 'b' as entry 1" in ran.err
+    tamis(*WORDS, "--budget", "b", "-o", "more.csv", "--purpose", "words of May")
+    assert charges(tamis) == ["sanitize", "words of May"]
+
+
+def test_a_budget_that_is_too_small_refuses_and_nothing_is_written(
+    tamis: Run, folder: Path
+) -> None:
+    tamis(*BUDGET, "0.5")
+    before = sorted(path.name for path in folder.iterdir())
+    ran = tamis(*WORDS, "--budget", "b", "-o", "private.csv", "--certificate", "c.json")
+    assert (ran.code, ran.out, "nothing was charged" in ran.err) == (3, b"", True)
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert charges(tamis) == []
+
+
+def test_what_is_refused_charges_nothing(tamis: Run, folder: Path) -> None:
+    tamis(*BUDGET, "2")
+    (folder / "there.csv").write_text("old")
+    (folder / "twice.csv").write_text("word,n\na,5\na,6\n")
+    (folder / "odd.csv").write_text("word,n\na,1.5\n")
+    wrong: dict[tuple[str, ...], int] = {
+        ("words.csv", "-o", "there.csv"): 2,
+        ("words.csv", "-o", "x.csv", "--coverage", "2"): 2,
+        ("words.csv", "-o", "x.csv", "--unit", "user_id"): 2,
+        ("words.csv", "-o", "x.csv", "--sampler-error", "2"): 2,
+        ("twice.csv", "-o", "x.csv"): 4,
+        ("odd.csv", "-o", "x.csv"): 4,
+        ("nowhere.csv", "-o", "x.csv"): 4,
+    }
+    for words, code in wrong.items():
+        ran = tamis("sanitize", *words, *WORDS[2:], "--budget", "b")
+        assert (ran.code, ran.err.count("\n")) == (code, 1), (words, ran.err)
+    assert charges(tamis) == []
+
+
+class Broken:
+    """A generator that fails when it is first asked, and looks at the ledger then."""
+
+    def __init__(self) -> None:
+        self.charged: list[str] = []
+
+    def words(self, n: int) -> randomness.Words:
+        with open_ledger(None) as ledger:
+            self.charged = [entry.purpose for entry in ledger.history("b")]
+        raise OSError(5, "no randomness")
+
+
+def test_the_charge_is_durable_before_the_first_draw(tamis: Run, folder: Path) -> None:
+    tamis(*BUDGET, "2")
+    source = Broken()
+    with randomness.using(source):
+        ran = tamis(*WORDS, "--budget", "b", "-o", "private.csv")
+    assert ran.code == 1
+    assert source.charged == ["sanitize"]
+    assert not (folder / "private.csv").exists()
+    assert charges(tamis) == ["sanitize"]
+
+
+def test_what_the_mechanism_cannot_hold_is_refused_before_the_charge(tamis: Run) -> None:
+    """A frequency beyond what fine tokens can hold."""
+    tamis(*BUDGET, "2")
+    words = ("sanitize", "-", *WORDS[2:], "--tokens", "fine", "--budget", "b", "-o", "x.csv")
+    ran = tamis(*words, stdin=f"word,n\na,{2**62}\n".encode())
+    assert (ran.code, ran.err.count("\n")) == (4, 1), ran.err
+    assert charges(tamis) == []

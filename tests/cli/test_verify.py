@@ -23,6 +23,22 @@ def test_a_release_is_verified(tamis: Run, release: str) -> None:
     assert tamis("verify", release, "--json").json["verified"] is True
 
 
+def test_the_digest_of_a_release_is_printed_to_be_quoted_and_compared(
+    tamis: Run, release: str
+) -> None:
+    digest = library.open(release).digest
+    assert tamis("verify", release).text.endswith(f"\ndigest: {digest}\n")
+    assert tamis("verify", release, "--json").json["digest"] == digest
+    for same in (digest, digest.upper(), f" {digest} "):
+        assert tamis("verify", release, "--digest", same).code == 0
+    for other in ("0" * 64, "", digest[:-1]):
+        ran = tamis("verify", release, "--digest", other)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (1, b"", 1)
+        assert ran.err.startswith("tamis: refused: the release has another digest")
+    assert tamis("verify", "-", "--digest", digest, stdin=certificate().encode()).code == 2
+    assert "digest" not in tamis("verify", "-", stdin=certificate().encode()).text
+
+
 def test_a_certificate_is_verified(tamis: Run, folder: Path) -> None:
     (folder / "certificate.json").write_text(certificate())
     assert tamis("verify", "certificate.json").code == 0
@@ -50,14 +66,16 @@ def test_what_is_neither_is_bad_data(tamis: Run, folder: Path) -> None:
 
 
 def test_a_release_that_was_changed_is_refused(tamis: Run, release: str, folder: Path) -> None:
-    table = pq.read_table(release)
+    said = {b"tamis": pq.read_metadata(release).metadata[b"tamis"]}
+    table = pq.read_table(release).replace_schema_metadata(said)
+    pq.write_table(table.slice(1), folder / "row.parquet")
     high = pa.array([n + 1 for n in table["high"].to_pylist()])
     pq.write_table(table.set_column(4, "high", high), folder / "table.parquet")
-    footer = {k: v.replace(b"query", b"uery") for k, v in table.schema.metadata.items()}
+    footer = {k: v.replace(b"query", b"uery") for k, v in said.items()}
     pq.write_table(table.replace_schema_metadata(footer), folder / "footer.parquet")
     data = (folder / release).read_bytes()
     (folder / "cut.parquet").write_bytes(data[: len(data) // 2])
-    for name in ("table.parquet", "footer.parquet", "cut.parquet", "events.parquet"):
+    for name in ("row.parquet", "table.parquet", "footer.parquet", "cut.parquet", "events.parquet"):
         ran = tamis("verify", name)
         assert (ran.code, ran.out, ran.err.count("\n")) == (1, b"", 1), name
         assert ran.err.startswith("tamis: refused: ")

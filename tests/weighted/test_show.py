@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.weighted.show import as_html, as_text, printable, shorten, width
+from tamis.weighted.show import (
+    as_html,
+    as_text,
+    column,
+    printable,
+    shorten,
+    side_by_side,
+    width,
+)
 
 ESCAPED = {
     "a\nb": r"a\nb",
@@ -54,6 +64,7 @@ def test_a_cell_is_printable_and_never_wider_than_forty_columns(text: str) -> No
     assert cell == printable(text) or cell.endswith("…")
 
 
+@settings(deadline=None)  # the first call loads what Arrow needs
 @given(st.lists(st.text(max_size=60), max_size=12))
 def test_every_line_is_one_row_and_all_rows_are_equally_wide(keys: list[str]) -> None:
     rows = 1 + min(10, len(keys))
@@ -93,3 +104,33 @@ def test_html_says_that_dollars_are_not_formulas() -> None:
     assert as_html(table("$1 and $2"), ["n"], "end").startswith(
         '<div class="tex2jax_ignore mathjax_ignore"><table>'
     )
+
+
+def test_values_are_shown_as_in_a_database() -> None:
+    shown = pa.table(
+        {
+            "text": ["a", None],
+            "truth": [True, False],
+            "bytes": [b"\x00\xff", b""],
+            "year": [2024, 7],
+            "day": [datetime.date(2024, 5, 1), None],
+            "n": [1234567, 2],
+            "mean": [1234.56, 0.0],
+        }
+    )
+    assert as_text(shown, ["n", "mean"], "end").split("\n") == [
+        "text  truth  bytes  year  day                 n     mean",
+        "a     true   00ff   2024  2024-05-01  1,234,567  1,234.6",
+        "NULL  false            7  NULL                2      0.0",
+        "end",
+    ]
+
+
+def test_a_date_beyond_the_calendar_of_python_is_shown() -> None:
+    far = pa.table({"day": pa.array([10**7], pa.int32()).cast(pa.date32())})
+    assert "29349-01-26" in as_text(far, [], "end")
+
+
+def test_columns_of_numbers_are_laid_out_without_a_table() -> None:
+    shown = side_by_side([column("name", ["a", "bc"]), column("n", [1000, "never"])])
+    assert shown.split("\n") == ["name      n", "a     1,000", "bc    never"]

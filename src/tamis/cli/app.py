@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 from cyclopts import App, Parameter
 
 from tamis.cli import budget, demo, plan, query, release, report, sanitize, verify
@@ -17,7 +19,7 @@ _EXAMPLES = """Examples:
   tamis release events.parquet --key query --unit user_id --keys-per-unit 4 \\
       --epsilon 1 --delta 1e-8 -o release.parquet
   tamis query release.parquet top 10
-  tamis COMMAND --help"""
+  tamis release --help"""
 
 
 def _version() -> str:
@@ -59,3 +61,16 @@ _budgets.command(budget.list_all, name="list", help_epilogue=budget.LIST_EXAMPLE
 _budgets.command(budget.show, help_epilogue=budget.SHOW_EXAMPLES, sort_key=3)
 _budgets.command(budget.history, help_epilogue=budget.HISTORY_EXAMPLES, sort_key=4)
 app.command(_budgets)
+
+
+def names(of: App = app) -> tuple[set[str], set[str]]:
+    """The commands, and the parameters in Python behind all their options."""
+    commands = {name for name in of if not name.startswith("-")}
+    parameters: set[str] = set()
+    for command in (of[name] for name in commands):
+        if command.default_command is None:
+            parameters |= names(command)[1]
+        else:
+            found = signature(command.default_command).parameters.values()
+            parameters |= {p.name for p in found if p.kind is p.KEYWORD_ONLY}
+    return commands, parameters

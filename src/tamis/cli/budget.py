@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -20,7 +21,7 @@ EXAMPLES = """Examples:
 CREATE_EXAMPLES = """Examples:
   tamis budget create "visits 2024" --epsilon 2 --delta 1e-6 --unit user_id
   tamis budget create team --epsilon 1 --delta 1e-7 --unit customer \\
-      --ledger postgresql://tamis@database/ledgers"""
+      --ledger ledger.sqlite"""
 LIST_EXAMPLES = """Examples:
   tamis budget list
   tamis budget list --ledger ledger.sqlite --json"""
@@ -65,7 +66,8 @@ def list_all(*, ledger: o.Ledger = None, json: o.Json = False) -> None:
     if json:
         streams.put_json([_describe(b) for b in budgets])
     elif budgets:
-        streams.put(_table([_row(b) for b in budgets]))
+        fields = ("name", "unit", "epsilon", "delta", "releases", "spent epsilon")
+        streams.put(_table([_told(b) for b in budgets], fields))
     else:
         streams.say("there is no budget yet; make one with: tamis budget create")
 
@@ -79,10 +81,9 @@ def show(name: Name, /, *, ledger: o.Ledger = None, json: o.Json = False) -> Non
     if json:
         streams.put_json(_describe(found))
         return
-    said = _describe(found)
+    said = _told(found)
     width = max(map(len, said))
-    lines = [f"{field.replace('_', ' '):<{width}}  {value}" for field, value in said.items()]
-    streams.put("\n".join(lines))
+    streams.put("\n".join(f"{field:<{width}}  {value}" for field, value in said.items()))
 
 
 def history(name: Name, /, *, ledger: o.Ledger = None, json: o.Json = False) -> None:
@@ -94,8 +95,8 @@ def history(name: Name, /, *, ledger: o.Ledger = None, json: o.Json = False) -> 
     if json:
         streams.put_json([_entry(e) for e in entries])
     elif entries:
-        fields = ("entry", "day", "epsilon", "delta", "keys_per_unit", "unit", "purpose")
-        streams.put(_table([{f: _entry(e)[f] for f in fields} for e in entries]))
+        fields = ("entry", "day", "epsilon", "delta", "keys per unit", "unit", "purpose")
+        streams.put(_table([_charged(e) for e in entries], fields))
     else:
         streams.say(f"nothing was charged to budget {name!r} yet")
 
@@ -114,9 +115,28 @@ def _describe(budget: Budget) -> dict[str, Any]:
     }
 
 
-def _row(budget: Budget) -> dict[str, Any]:
-    fields = ("name", "unit", "epsilon", "delta", "releases", "spent_epsilon")
-    return {f: v for f, v in _describe(budget).items() if f in fields}
+def _told(budget: Budget) -> dict[str, Any]:
+    """The same for people: what is spent is rounded up, and what is left is rounded down."""
+    from tamis.privacy.ledger.budget import at_least, at_most
+
+    half = at_most(budget.remaining_delta / 2)
+    left = at_most(budget.remaining)
+    return {
+        "name": budget.name,
+        "unit": budget.unit,
+        "epsilon": _amount(budget.epsilon),
+        "delta": _amount(budget.delta),
+        "created": budget.created.isoformat(),
+        "releases": budget.entries,
+        "spent epsilon": at_least(budget.spent_epsilon),
+        "remaining epsilon": f"{left} (for one more release, with delta {half})",
+        "remaining delta": at_most(budget.remaining_delta),
+    }
+
+
+def _amount(number: float) -> str:
+    """A number as it was given, without a zero after the point."""
+    return repr(number).removesuffix(".0")
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
@@ -134,10 +154,13 @@ def _entry(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _table(rows: list[dict[str, Any]]) -> str:
-    names = [name.replace("_", " ") for name in rows[0]]
-    columns = [[row[field] for row in rows] for field in rows[0]]
-    told = [[f"{v:g}" if isinstance(v, float) else v for v in column] for column in columns]
-    return streams.side_by_side(
-        [streams.column_text(name, values) for name, values in zip(names, told, strict=True)]
-    )
+def _charged(entry: Entry) -> dict[str, Any]:
+    """The same for people."""
+    said = {field.replace("_", " "): value for field, value in _entry(entry).items()}
+    return {**said, "epsilon": _amount(entry.epsilon), "delta": _amount(entry.delta)}
+
+
+def _table(rows: list[dict[str, Any]], fields: Sequence[str]) -> str:
+    from tamis.weighted.show import column, side_by_side
+
+    return side_by_side([column(field, [row[field] for row in rows]) for field in fields])

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.cli.shape import Shape
+from tamis.cli.units import Units
 from tamis.sampling.schemes import Everything
-from tamis.weighted.plan import Plan
-from tamis.weighted.plan import plan as make_plan
+from tamis.weighted.plan import Plan, make_plan
 from tamis.weighted.selections import GaussianThreshold, LaplaceThreshold
 
 Floats = npt.NDArray[np.float64]
-CHOICES = (1, 2, 4, 8, 16, 32, 64, 128)
-CAVEAT = (
-    "A smaller bound also cuts what units with many keys contribute. The shape cannot know how "
-    "much: it counts frequencies as given."
+MODEL = (
+    "Of a unit with more keys than the bound, so many are kept, at random; a key is left with the "
+    "share of its frequency that is kept on average. A small bound drops data, a large one adds "
+    "noise. Suggested is the bound with which half are named from the lowest frequency before "
+    "bounding, as --keys-per-unit auto would choose it. What is released are frequencies after "
+    "bounding: where little is kept, they are low."
 )
 
 
@@ -31,8 +33,8 @@ class Way:
     reporting: Callable[[Any], Any]
     half: int | None
 
-    def expected(self, shape: Shape) -> float:
-        values, many = np.unique(shape.frequencies, return_counts=True)
+    def expected(self, frequencies: npt.NDArray[np.int64]) -> float:
+        values, many = np.unique(frequencies, return_counts=True)
         return float(np.sum(np.asarray(self.reporting(values)) * many))
 
 
@@ -59,20 +61,30 @@ def frequencies(found: Sequence[Way], points: int) -> npt.NDArray[np.int64]:
     return np.unique(np.rint(np.linspace(1, most, points)).astype(np.int64))
 
 
-def suggestions(plan: Plan, shape: Shape) -> list[dict[str, Any]]:
-    """What other bounds on keys per unit would name of this shape."""
-    g = plan.guarantee
+def suggestions(plan: Plan, units: Units, shape: Shape | None) -> list[dict[str, Any]]:
+    """What is kept, and what would be named, with other bounds on the keys per unit."""
     rows = []
-    for keys in CHOICES:
-        other = make_plan(
-            g.epsilon, g.delta, keys, g.elements_per_key, unit=g.unit, scheme=plan.scheme
-        )
-        named = other.expected(shape.frequencies)
-        rows.append({"keys_per_unit": keys, "half": other.half, "expected": named})
+    for keys in units.bounds(plan.guarantee.keys_per_unit):
+        promised = replace(plan.guarantee, keys_per_unit=keys)
+        other = make_plan(promised, plan.scheme, plan.mechanism.tokens, plan.coverage)
+        kept = units.kept(keys)
+        before = None if other.half is None else other.half / kept
+        row = {"keys_per_unit": keys, "kept": kept, "half": other.half, "before": before}
+        if shape is not None:
+            row["expected"] = other.expected(shape.left(kept))
+        rows.append(row)
     return rows
 
 
-def describe(plan: Plan, shape: Shape | None = None, suggest: bool = False) -> dict[str, Any]:
+def best(rows: Sequence[dict[str, Any]]) -> int | None:
+    """The bound with which keys are named from the lowest frequency before bounding."""
+    named = [row for row in rows if row["before"] is not None]
+    return min(named, key=lambda row: row["before"])["keys_per_unit"] if named else None
+
+
+def describe(
+    plan: Plan, shape: Shape | None = None, units: Units | None = None, suggest: bool = False
+) -> dict[str, Any]:
     """All of it as JSON can hold it."""
     found = ways(plan)
     at = frequencies(found, 60)
@@ -84,10 +96,14 @@ def describe(plan: Plan, shape: Shape | None = None, suggest: bool = False) -> d
         "frequency": at.tolist(),
         "named": {way.name: np.asarray(way.reporting(at)).tolist() for way in found},
     }
+    kept = 1.0 if units is None else units.kept(plan.guarantee.keys_per_unit)
+    if units is not None:
+        document["units"] = {"have": units.name, "kept": kept}
     if shape is not None:
         document["shape"] = {"name": shape.name, "keys": len(shape.frequencies)}
-        document["expected"] = {way.name: way.expected(shape) for way in found}
-    if shape is not None and suggest:
-        document["suggestions"] = suggestions(plan, shape)
-        document["caveat"] = CAVEAT
+        left = shape.left(kept)
+        document["expected"] = {way.name: way.expected(left) for way in found}
+    if units is not None and suggest:
+        rows = suggestions(plan, units, shape)
+        document |= {"suggestions": rows, "suggested": best(rows), "model": MODEL}
     return document

@@ -99,11 +99,12 @@ def _folder(folder: str | None) -> Path:
 
 def _steps(data: Path, folder: Path) -> Iterator[Step]:
     import tamis
-    from tamis.cli.plan import describe
+    from tamis.cli.plan import describe, table_text
     from tamis.releases.report import write_report
 
     plan = tamis.plan(EPSILON, DELTA, KEYS, unit="tailnum")
-    yield Step("plan", "1. Plan. It costs nothing and reads no data.", str(plan), describe(plan))
+    title = "1. Plan. It costs nothing and reads no data."
+    yield Step("plan", title, table_text(plan), describe(plan))
 
     made = tamis.release(
         data,

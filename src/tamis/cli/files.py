@@ -35,14 +35,26 @@ def check_output(path: str | None, force: bool, inputs: Sequence[str] = ()) -> N
     try:
         with tempfile.TemporaryFile(dir=target.parent):
             pass
+    except FileNotFoundError:
+        folder = str(target.parent)
+        raise InvalidInput(
+            f"{path!r} cannot be written: there is no folder {folder!r}; make it first."
+        ) from None
     except OSError as error:
         raise InvalidInput(f"{path!r} cannot be written: {error.strerror}.") from None
+
+
+def check_kept(budget: str | None, output: str | None) -> None:
+    """Refuse to spend a budget on what would be lost."""
+    if budget is not None and output is None:
+        raise InvalidInput("a release that costs a budget should be kept: give -o FILE.")
 
 
 def _check_replaced(target: Path, force: bool, inputs: Sequence[str]) -> None:
     name = str(target)
     if not target.is_file():
-        raise InvalidInput(f"{name!r} is not a file; name one, or - for standard output.")
+        kind = " but a folder" if target.is_dir() else ""
+        raise InvalidInput(f"{name!r} is not a file{kind}; name one, or - for standard output.")
     if any(Path(path).is_file() and target.samefile(path) for path in inputs):
         raise InvalidInput(f"{name!r} is read and cannot be written too; name another file.")
     if not force:
@@ -111,6 +123,11 @@ class Target:
         with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
             release.save(Path(folder) / "release.parquet")
             return (Path(folder) / "release.parquet").read_bytes()
+
+
+def tell_written(target: Target | None) -> None:
+    if target is not None and target.path != STANDARD:
+        streams.say(f"written: {target.path}")
 
 
 def table_bytes(table: pa.Table, kind: Kind) -> bytes:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,9 @@ from tamis.cli.streams import STANDARD
 from tamis.privacy.errors import BadData, InvalidInput
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
 
+    from tamis.engines.database import Database
     from tamis.engines.source import Source
     from tamis.sampling.schemes import Scheme
 
@@ -42,48 +42,62 @@ def files(paths: Sequence[str]) -> Iterator[list[str]]:
         yield [str(path)]
 
 
-def counted(path: str, frequency: str, table: str | None = None) -> pa.Table:
-    """A table of keys and frequencies, read whole; text of a file stays text, but for these."""
-    import duckdb
-
+def counted(
+    path: str, numbers: Sequence[str], table: str | None = None, keys: Sequence[str] = ()
+) -> pa.Table:
+    """A table with columns of whole numbers, read whole; other text of a file stays text."""
+    from tamis.engines.database import Database
     from tamis.engines.source import source_of
 
-    with files([path]) as paths, duckdb.connect() as database:
+    with files([path]) as paths, closing(Database(None, None, None)) as database:
         source = source_of(paths[0], table)
-        try:
-            return _read(database, source, frequency)
-        except duckdb.Error as error:  # its message may hold data
-            raise BadData(
-                f"{source.name} cannot be read as a table ({type(error).__name__})."
-            ) from None
+        database.wrong = f"{source.name} cannot be read as a table"
+        return _read(database, source, numbers, keys)
 
 
-def _read(database: duckdb.DuckDBPyConnection, source: Source, frequency: str) -> pa.Table:
+def _read(
+    database: Database, source: Source, numbers: Sequence[str], keys: Sequence[str]
+) -> pa.Table:
     from tamis.engines.condition import unknown
-    from tamis.engines.source import identifier, text
-    from tamis.sampling.frequencies import check_frequencies
+    from tamis.engines.source import text
 
     if source.attach is not None:
-        database.execute(f"ATTACH {text(source.attach)} AS data (READ_ONLY)")
+        database.run(f"ATTACH {text(source.attach)} AS data (READ_ONLY)")
+        database.run("USE data")
     if source.loose:
         source = source.as_text(list(_types(database, source)))
     types = _types(database, source)
-    if frequency not in types:
-        raise InvalidInput(unknown(frequency, list(types)))
-    name, number = identifier(frequency), ""
-    if types[frequency] == "VARCHAR":
-        number = f" REPLACE (TRY_CAST({name} AS DECIMAL(38, 9)) AS {name})"
-    read = database.sql(f"SELECT *{number} FROM {source.table}").to_arrow_table()
-    try:
-        check_frequencies(read[frequency], frequency)
-    except InvalidInput as error:  # it is not the user's words that are wrong, but the data
-        raise BadData(str(error)) from None
+    for name in (*numbers, *keys):
+        if name not in types:
+            raise InvalidInput(unknown(name, list(types), listed=not source.untyped))
+    changed = _changed([name for name in numbers if types[name] == "VARCHAR"])
+    read: pa.Table = database.run(f"SELECT *{changed} FROM {source.table}", "to_arrow_table")
+    for name in numbers:
+        _check(read, name)
     return read
 
 
-def _types(database: duckdb.DuckDBPyConnection, source: Source) -> dict[str, str]:
-    found = database.execute(f"DESCRIBE SELECT * FROM {source.table}").fetchall()
+def _types(database: Database, source: Source) -> dict[str, str]:
+    found = database.run(f"DESCRIBE SELECT * FROM {source.table}")
     return {name: kind for name, kind, *_ in found}
+
+
+def _changed(texts: Sequence[str]) -> str:
+    """Text that is to be numbers, as a part of a SELECT."""
+    from tamis.engines.source import identifier
+
+    names = map(identifier, texts)
+    casts = ", ".join(f"TRY_CAST({name} AS DECIMAL(38, 9)) AS {name}" for name in names)
+    return f" REPLACE ({casts})" if casts else ""
+
+
+def _check(read: pa.Table, name: str) -> None:
+    from tamis.sampling.frequencies import check_frequencies
+
+    try:
+        check_frequencies(read[name], name)
+    except InvalidInput as error:  # it is not the user's words that are wrong, but the data
+        raise BadData(str(error)) from None
 
 
 def read_text(path: str) -> str:

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
+
+
+def whole(kind: object, tokens: Sequence[Token]) -> int:
+    """A whole number as it stands: 1.5 is refused, and not rounded."""
+    try:
+        return int(tokens[0].value)
+    except ValueError:
+        raise ValueError("a whole number") from None
+
+
+def whole_or_auto(kind: object, tokens: Sequence[Token]) -> int | str:
+    try:
+        return "auto" if tokens[0].value == "auto" else whole(kind, tokens)
+    except ValueError:
+        raise ValueError("a whole number, or auto") from None
+
 
 Epsilon = Annotated[
     float, Parameter(help="What is promised: smaller is more private; 0.1 to 2 are usual.")
@@ -13,8 +30,12 @@ Delta = Annotated[
     float,
     Parameter(help="A chance to be taken much smaller than one over the number of units: 1e-8."),
 ]
-KeysPerUnit = Annotated[int, Parameter(help="To how many keys one unit may contribute at most.")]
-ElementsPerKey = Annotated[int, Parameter(help="How often one unit may count in one key at most.")]
+KeysPerUnit = Annotated[
+    int, Parameter(help="To how many keys one unit may contribute at most.", converter=whole)
+]
+ElementsPerKey = Annotated[
+    int, Parameter(help="How often one unit may count in one key at most.", converter=whole)
+]
 Key = Annotated[
     list[str],
     Parameter(name=("--key", "-k"), help="The column whose values are counted; repeat for more."),
@@ -61,3 +82,4 @@ Ledger = Annotated[
         "file in your data folder.",
     ),
 ]
+Purpose = Annotated[str | None, Parameter(group=BUDGET, help="Words for its history.")]

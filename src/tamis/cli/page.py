@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tamis.cli.plan import expected, percent, suggestions
+from tamis.weighted.show import column
+
 if TYPE_CHECKING:
     from tamis.weighted.plan import Plan
 
@@ -93,27 +96,25 @@ def _keys(plan: Plan) -> str:
     for frequency in at:
         low, high = plan.interval(frequency)
         rows.append((f"{frequency:,}", f"{plan.reporting(frequency):.3g}", f"{low:,} to {high:,}"))
-    return _table(("frequency", "named", f"interval ({plan.coverage:.0%})"), rows)
+    said = f"typical {percent(plan.coverage)} interval of a named key"
+    return _table(("frequency", "how likely it is named", said), rows)
 
 
 def _expected(document: dict[str, Any]) -> list[str]:
     parts = []
     if "expected" in document:
-        shape = document["shape"]
-        parts.append(f"<h2>Keys to expect, of {shape['keys']:,} ({escape(shape['name'])})</h2>")
+        parts.append(f"<h2>Keys to expect</h2><p>{escape(expected(document))}:</p>")
         rows = ((name, f"{many:,.1f}") for name, many in document["expected"].items())
         parts.append(_table(("", "named on average"), rows))
     if "suggestions" in document:
-        head = ("keys per unit", "half are named from", "named on average")
-        rows3 = (
-            (
-                f"{r['keys_per_unit']:,}",
-                f"{r['half']:,}" if r["half"] else "never",
-                f"{r['expected']:,.1f}",
-            )
-            for r in document["suggestions"]
+        head, *body = zip(
+            *(column(n, v).cells for n, v in suggestions(document).items()), strict=True
         )
-        parts += [_table(head, rows3), f"<p>{escape(document['caveat'])}</p>"]
+        parts.append(f"<h2>Keys per unit, if units have {escape(document['units']['have'])}</h2>")
+        parts.append(_table(head, body))
+        parts.append(
+            f"<p>Suggested: {document['suggested'] or 'none'}. {escape(document['model'])}</p>"
+        )
     return parts
 
 

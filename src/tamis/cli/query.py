@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from tamis.cli import files, streams
 from tamis.cli import options as o
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +46,9 @@ def query(
     where: Annotated[
         str | None, Parameter(help="Only keys with this condition in SQL on the key columns.")
     ] = None,
-    limit: Annotated[int | None, Parameter(help="Show so many rows at most.")] = None,
+    limit: Annotated[
+        int | None, Parameter(help="Show so many rows at most.", converter=o.whole)
+    ] = None,
     format: o.Format = None,
     json: o.Json = False,
 ) -> None:
@@ -97,7 +99,8 @@ def _answer(
         raise InvalidInput(f"{question!r} is no question; ask {', '.join(known)}, or SELECT ...")
     wanted, ask = known[question]
     if wanted >= 0 and len(words) != wanted:
-        raise InvalidInput(f"{question} takes {wanted or 'no'} argument(s), not {len(words)}.")
+        takes = counted(wanted, "argument") if wanted else "no argument"
+        raise InvalidInput(f"{question} takes {takes}, not {len(words)}.")
     return ask()
 
 
@@ -117,22 +120,23 @@ def _interval(answer: Answer) -> Answered:
     }
 
 
-def _key(release: Release, words: Sequence[str]) -> list[object]:
+def _key(release: Release, words: Sequence[str]) -> list[pa.Scalar]:
     """The words of a key as values of its columns."""
     names = release.about.key
     if len(words) != len(names):
-        raise InvalidInput(f"a key has {len(names)} part(s): {', '.join(names)}.")
+        raise InvalidInput(f"a key has {counted(len(names), 'part')}: {', '.join(names)}.")
     return [_value(word, release.to_arrow()[n]) for n, word in zip(names, words, strict=True)]
 
 
-def _value(word: str, column: pa.ChunkedArray) -> object:
+def _value(word: str, column: pa.ChunkedArray) -> pa.Scalar:
     import pyarrow as pa
 
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     try:
-        return pa.scalar(word).cast(kind).as_py()
-    except pa.ArrowException:
-        raise InvalidInput(f"{word!r} is not a key of this release: those are {kind}.") from None
+        return pa.scalar(word).cast(column.type)
+    except (pa.ArrowException, ValueError):
+        raise InvalidInput(
+            f"{word!r} is not a key of this release: those are {column.type}."
+        ) from None
 
 
 def _whole(word: str) -> int:
@@ -173,9 +177,8 @@ def _show_answer(question: str, answer: Answered, format: Any, json: bool) -> No
     if json:
         streams.put_json(answer)
     elif "low" in answer:
-        streams.put(
-            "{estimate:,.1f} +- {standard_error:,.1f} "
-            "({coverage:.0%}: {low:,.1f} to {high:,.1f})".format(**answer)
-        )
+        from tamis.releases.answer import Answer
+
+        streams.put(str(Answer(answer["estimate"], answer["standard_error"], answer["coverage"])))
     else:
         streams.put(f"{answer[question]:,.12g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -9,7 +10,7 @@ from cyclopts import Parameter
 from tamis.cli import files, inputs, streams
 from tamis.cli import options as o
 from tamis.cli.failures import Failed
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     from tamis.releases.release import Release
@@ -23,10 +24,13 @@ EXAMPLES = """Examples:
       --keys-per-unit auto --epsilon 0.5 --delta 1e-7 \\
       --budget "sales 2024" -o products.parquet"""
 
+BOUND_SHARE = 0.05  # of epsilon, for the choice of a bound
+
 _EVENTS = "Parquet, CSV, JSON lines (also .gz and .zst), a DuckDB database; - is CSV."
 _UNIT = "The column that says to whom a row belongs. Without it rows are protected, not people."
 _KEYS = "To how many keys one unit may contribute; it is enforced. auto chooses it privately."
 _SIZE = "About how many keys to sample, in place of a scheme; it costs a share of epsilon."
+_BOUND = f"The share of epsilon that choosing a bound (auto) costs; {BOUND_SHARE} by default."
 _TOTAL = "A share of epsilon for the total, with which to estimate what is not named."
 _MEMORY = "How much memory to use, such as 4GB; what does not fit goes to disk."
 
@@ -37,7 +41,10 @@ def release(
     epsilon: o.Epsilon,
     delta: o.Delta,
     unit: Annotated[str | None, Parameter(help=_UNIT)] = None,
-    keys_per_unit: Annotated[int | Literal["auto"] | None, Parameter(help=_KEYS)] = None,
+    keys_per_unit: Annotated[
+        int | Literal["auto"] | None, Parameter(help=_KEYS, converter=o.whole_or_auto)
+    ] = None,
+    bound_share: Annotated[float | None, Parameter(help=_BOUND)] = None,
     elements_per_key: o.ElementsPerKey = 1,
     output: o.Output = None,
     format: o.Format = None,
@@ -52,15 +59,20 @@ def release(
     scheme: o.Scheme = "everything",
     tau: o.Tau = None,
     power: o.Power = 1.0,
-    sample_size: Annotated[int | None, Parameter(group=o.SAMPLE, help=_SIZE)] = None,
+    sample_size: Annotated[
+        int | None, Parameter(group=o.SAMPLE, help=_SIZE, converter=o.whole)
+    ] = None,
     total_share: Annotated[float, Parameter(help=_TOTAL)] = 0.0,
     tokens: o.Tokens = "whole",
     coverage: o.Coverage = 0.95,
     budget: o.Budget = None,
     ledger: o.Ledger = None,
-    purpose: Annotated[str | None, Parameter(group=o.BUDGET, help="Words for its history.")] = None,
+    purpose: o.Purpose = None,
     memory: Annotated[str | None, Parameter(group=o.ENGINE, help=_MEMORY)] = None,
-    threads: Annotated[int | None, Parameter(group=o.ENGINE, help="How many cores to use.")] = None,
+    threads: Annotated[
+        int | None,
+        Parameter(group=o.ENGINE, help="How many cores to use.", converter=o.whole),
+    ] = None,
     dry_run: Annotated[bool, Parameter(help="Show the plan only: nothing is read.")] = False,
     json: o.Json = False,
 ) -> None:
@@ -78,11 +90,12 @@ def release(
         "tokens": tokens,
         "coverage": coverage,
     }
+    bound = _bound_share(bound_share, keys_per_unit)
     if dry_run:
-        _show_plan(law, unit, keys_per_unit, json)
+        law["epsilon"] = _left(epsilon, total_share, bound)
+        _show_plan(law, unit, keys_per_unit, sample_size, json)
         return
-    if budget is not None and output is None:
-        raise InvalidInput("a release that costs a budget should be kept: give -o FILE.")
+    files.check_kept(budget, output)
     target = files.target(output, format, force, events, other_output=json or show)
     with inputs.files(events) as paths:
         import tamis
@@ -97,12 +110,13 @@ def release(
             table=table,
             nulls=nulls,
             sample_size=sample_size,
-            total_share=total_share,
             budget=budget,
             ledger=ledger,
             purpose=purpose,
             memory=memory,
             threads=threads,
+            total_share=total_share,
+            bound_share=bound,
             **law,
         )
     _save(made, target)
@@ -113,18 +127,39 @@ def release(
         streams.put(streams.table_text(made.to_arrow(), streams.FIRST))
 
 
-def _show_plan(law: dict[str, Any], unit: str | None, bound: int | str | None, json: bool) -> None:
+def _bound_share(share: float | None, bound: int | str | None) -> float:
+    """What choosing a bound costs: nothing if it is given."""
+    if bound != "auto":
+        if share is not None:
+            raise InvalidInput("--bound-share is for a bound that is chosen: --keys-per-unit auto.")
+        return 0.0
+    return BOUND_SHARE if share is None else share
+
+
+def _left(epsilon: float, total: float, bound: float) -> float:
+    """What the shares leave of epsilon for the keys."""
+    from tamis.privacy.guarantee import check_epsilon
+    from tamis.releases.budgeting import split
+
+    return split(check_epsilon(epsilon), total, bound).keys
+
+
+def _show_plan(
+    law: dict[str, Any], unit: str | None, bound: int | str | None, size: int | None, json: bool
+) -> None:
     import tamis
-    from tamis.cli.plan import describe
+    from tamis.cli.plan import describe, table_text
 
     if bound == "auto":
         streams.say("the plan is for the largest bound that auto may choose; others name more.")
+    if size is not None:
+        streams.say("the plan is for all keys; a sample costs a share of epsilon and names fewer.")
     keys = bound if isinstance(bound, int) else 1 if bound is None else 128
     made = tamis.plan(**law, keys_per_unit=keys, unit=unit or "element")
     if json:
         streams.put_json(describe(made))
     else:
-        streams.put(str(made))
+        streams.put(table_text(made))
 
 
 def _save(made: Release, target: files.Target | None) -> None:
@@ -141,36 +176,51 @@ def _tell(made: Release, target: files.Target | None) -> None:
     from tamis.weighted.show import printable
 
     streams.say(printable(guarantee(made)))
-    entry = made.about.entry
-    if entry is not None:
-        streams.say(f"charged to budget {entry['budget']!r} as entry {entry['entry']}")
+    tell_charge(made.about.entry)
+    files.tell_written(target)
     if target is None:
-        streams.say("nothing is saved: name a file with -o to keep a release")
+        streams.say(
+            "nothing is saved: name a file with -o to keep a release; each run draws anew, and "
+            "what all of them cost adds up (--dry-run costs nothing)"
+        )
     elif target.kind != "parquet":
         streams.say("only a Parquet file holds the guarantee and can be verified")
+
+
+def tell_charge(entry: Mapping[str, Any] | None) -> None:
+    """Which entry of which budget was made, if any."""
+    if entry is not None:
+        streams.say(f"charged to budget {entry['budget']!r} as entry {entry['entry']}")
 
 
 def guarantee(made: Release) -> str:
     """What is promised for one unit."""
     g, bounds = made.guarantee, ""
     if g.unit != "element":
-        bounds = f" with at most {_many(g.keys_per_unit, 'key')}"
+        bounds = f" with at most {counted(g.keys_per_unit, 'key')}"
     if g.elements_per_key > 1:
-        bounds += f" and {_many(g.elements_per_key, 'element')} in each"
+        bounds += f" and {counted(g.elements_per_key, 'element')} in each"
     return (
-        f"{_many(len(made), 'key')} named; epsilon {g.epsilon:g}, delta {g.delta:g} when one "
+        f"{counted(len(made), 'key')} named; epsilon {g.epsilon:g}, delta {g.delta:g} when one "
         f"{g.unit}{bounds} is added or removed"
     )
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _document(made: Release, target: files.Target | None, show: bool) -> dict[str, Any]:
     """What a program wants to know; all rows if there is no file, and the first ones on request."""
     about = made.about.describe()
-    told = ("guarantee", "spent", "curve", "scheme", "key", "nulls", "counted", "ledger", "day")
+    told = (
+        "guarantee",
+        "spent",
+        "curve",
+        "scheme",
+        "key",
+        "nulls",
+        "filtered",
+        "counted",
+        "ledger",
+        "day",
+    )
     document: dict[str, Any] = {"keys": len(made), "file": target.name if target else None}
     document |= {name: about[name] for name in told}
     if target is None or show:

@@ -44,17 +44,18 @@ def _run(argv: Sequence[str]) -> int:
     except Exception as error:
         if _signals:  # DuckDB makes an error of its own of an interruption
             raise KeyboardInterrupt from None
-        return _failed(error)
+        return _failed(error, argv)
     return failures.DONE
 
 
 def _marked(argv: Sequence[str]) -> list[str]:
-    """A file called - is marked, so that it is not taken for an option."""
-    return [STANDARD if word == "-" else word for word in argv]
+    """A file called - is marked, so that it is not taken for an option; help is an option."""
+    words = [STANDARD if word == "-" else word for word in argv]
+    return [*words[1:], "--help"] if words[:1] == ["help"] else words
 
 
-def _failed(error: Exception) -> int:
-    code, sentence = failures.explain(error)
+def _failed(error: Exception, argv: Sequence[str]) -> int:
+    code, sentence = failures.explain(error, argv)
     if os.environ.get("TAMIS_DEBUG") == "1":
         streams.say("".join(traceback.format_exception(error)).rstrip())
     streams.say("tamis: " + " ".join(streams.unmarked(sentence).split()))

@@ -21,6 +21,11 @@ class Shape:
     name: str
     frequencies: npt.NDArray[np.int64]
 
+    def left(self, kept: float) -> npt.NDArray[np.int64]:
+        """The frequencies of which a share is kept; keys of which nothing is left are not there."""
+        left: npt.NDArray[np.int64] = np.rint(self.frequencies * kept).astype(np.int64)
+        return left[left > 0]
+
 
 def shape_of(
     zipf: str | None, histogram: str | None, column: str | None, table: str | None
@@ -67,5 +72,5 @@ def public(path: str, column: str, table: str | None) -> Shape:
     """The frequencies of a histogram that is public."""
     from tamis.sampling.frequencies import check_frequencies
 
-    read = inputs.counted(path, column, table)
+    read = inputs.counted(path, [column], table)
     return Shape(f"{column} of {path}", check_frequencies(read[column], column))

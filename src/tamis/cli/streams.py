@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TextIO
@@ -93,36 +93,13 @@ def plain(value: Any) -> str:
 
 def table_text(table: pa.Table, first: int | None = None) -> str:
     """A table in aligned columns. Its values are data, so they are escaped and cut."""
+    from tamis.weighted import show
     from tamis.weighted.sample import ADDED
 
     shown = table if first is None else table.slice(0, first)
-    names = shown.column_names
-    columns = [column_text(n, c.to_pylist(), n in ADDED) for n, c in zip(names, shown, strict=True)]
     more = table.num_rows - shown.num_rows
-    return side_by_side(columns) + (f"\n... and {more:,} more" if more else "")
-
-
-def side_by_side(columns: Sequence[Sequence[str]]) -> str:
-    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
-
-
-def column_text(name: str, values: Sequence[Any], grouped: bool = True) -> list[str]:
-    """A name and values below it, all of one width; ``grouped`` numbers are 1,234.5."""
-    from tamis.weighted.show import printable, shorten, width
-
-    cells = [shorten(printable(text)) for text in (name, *(_cell(v, grouped) for v in values))]
-    room = max(map(width, cells))
-    spaces = [" " * (room - width(cell)) for cell in cells]
-    right = any(isinstance(v, (int, float)) for v in values)
-    return [s + c if right else c + s for s, c in zip(spaces, cells, strict=True)]
-
-
-def _cell(value: Any, grouped: bool) -> str:
-    if value is None or isinstance(value, bool):
-        return "NULL" if value is None else str(value).lower()
-    if grouped and isinstance(value, (int, float)):
-        return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
-    return plain(value)
+    rest = f"\n... and {more:,} more" if more else ""
+    return show.side_by_side(show.columns(shown, ADDED)) + rest
 
 
 def records(table: pa.Table) -> list[dict[str, Any]]:

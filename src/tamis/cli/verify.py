@@ -16,33 +16,43 @@ from tamis.privacy.verify import Refused
 
 EXAMPLES = """Examples:
   tamis verify release.parquet
+  tamis verify release.parquet --digest DIGEST
   tamis verify certificate.json
   tamis verify release.parquet --json"""
 
 _PARQUET = b"PAR1"
+_DIGEST = "Also refuse a release with another digest than this one, from where it was published."
 
 
 def verify(
     file: Annotated[str, Parameter(help="A release, or a certificate in JSON; - is JSON.")],
     /,
     *,
+    digest: Annotated[str | None, Parameter(help=_DIGEST)] = None,
     json: o.Json = False,
 ) -> None:
     """Re-check what a release or a certificate promises.
 
     The certificate's integers are rebuilt and checked against the definition of
-    differential privacy. For a release, its rows must also follow from its tokens.
-    The exit code is 0 if all holds and 1 if it was refused.
+    differential privacy. For a release, its rows must also follow from its tokens
+    and fit its digest, which is printed: compare it with a published one. The exit
+    code is 0 if all holds and 1 if it was refused.
     """
     is_release = file != STANDARD and _start(file) == _PARQUET
+    if digest is not None and not is_release:
+        raise InvalidInput("--digest is for a release; a certificate has none.")
     try:
         said = _release(file) if is_release else _certificate(inputs.read_text(file))
+        if digest is not None and said["digest"] != digest.strip().lower():
+            raise Refused("the release has another digest than the one given: it is another file.")
     except Refused as reason:
         raise Failed(f"refused: {reason}") from None
     if json:
-        streams.put_json({"verified": True, "checked": said})
+        streams.put_json({"verified": True, **said})
     else:
-        streams.put(f"verified: {said}")
+        streams.put(f"verified: {said['checked']}")
+        if is_release:
+            streams.put(f"digest: {said['digest']}")
 
 
 def _start(path: str) -> bytes:
@@ -53,21 +63,22 @@ def _start(path: str) -> bytes:
         raise BadData(f"{path!r} cannot be read: {error.strerror}.") from None
 
 
-def _release(path: str) -> str:
+def _release(path: str) -> dict[str, str]:
     """Whatever is wrong with a release that is there is a reason to refuse it."""
     import tamis
 
     try:
-        return tamis.open(path).verify()
+        opened = tamis.open(path)
+        return {"checked": opened.verify(), "digest": opened.digest}
     except InvalidInput as error:
         raise Refused(str(error)) from None
 
 
-def _certificate(text: str) -> str:
+def _certificate(text: str) -> dict[str, str]:
     from tamis.privacy.certificate import Certificate
 
     try:
-        return Certificate.read(text).verify()
+        return {"checked": Certificate.read(text).verify()}
     except RecursionError:
         raise Refused("the certificate is nested too deeply") from None
     except InvalidInput:

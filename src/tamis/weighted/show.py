@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import accumulate
 from typing import Any
@@ -16,17 +17,15 @@ _LONGEST = 100  # characters in it, because some take no room
 
 
 def as_text(table: pa.Table, numbers: Sequence[str], closing: str) -> str:
-    """The first rows in aligned columns, ``numbers`` to the right, and closing lines."""
-    rows = _rows(table, numbers)
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
-    right = [name in numbers for name in table.column_names]
-    lines = ["  ".join(map(_pad, row, widths, right)).rstrip() for row in rows]
-    return "\n".join([*lines, *_closing(table, closing)])
+    """The first rows in aligned columns, ``numbers`` as 1,234.5, and closing lines."""
+    rows = side_by_side(columns(table.slice(0, ROWS), numbers))
+    return "\n".join([rows, *_closing(table, closing)])
 
 
 def as_html(table: pa.Table, numbers: Sequence[str], closing: str) -> str:
     """The same as a plain HTML table, with nothing in it for a browser to interpret."""
-    head, *body = _rows(table, numbers)
+    shown = columns(table.slice(0, ROWS), numbers)
+    head, *body = zip(*(column.cells for column in shown), strict=True)
     rows = "".join(_html_row(row, "td") for row in body)
     ends = "".join(f"<p>{escape(line)}</p>" for line in _closing(table, closing))
     # without these classes, notebooks read what stands between dollar signs as formulas
@@ -34,6 +33,39 @@ def as_html(table: pa.Table, numbers: Sequence[str], closing: str) -> str:
         '<div class="tex2jax_ignore mathjax_ignore">'
         f"<table><thead>{_html_row(head, 'th')}</thead><tbody>{rows}</tbody></table>{ends}</div>"
     )
+
+
+@dataclass(frozen=True)
+class Column:
+    """A name and values below it, as text that is safe to show; numbers stand to the right."""
+
+    cells: list[str]
+    right: bool
+
+    def padded(self) -> list[str]:
+        """All cells, as wide as the widest."""
+        room = max(map(width, self.cells))
+        spaces = [" " * (room - width(cell)) for cell in self.cells]
+        pairs = zip(spaces, self.cells, strict=True)
+        return [s + c if self.right else c + s for s, c in pairs]
+
+
+def columns(table: pa.Table, numbers: Sequence[str]) -> list[Column]:
+    """All rows of a table, column by column; ``numbers`` are written as 1,234.5."""
+    return [column(n, map(_value, table[n]), n in numbers) for n in table.column_names]
+
+
+def column(name: str, values: Iterable[Any], grouped: bool = True) -> Column:
+    """One column; ``grouped`` numbers are written as 1,234.5, and others as they are."""
+    held = list(values)
+    right = any(isinstance(v, (int, float)) and not isinstance(v, bool) for v in held)
+    return Column([_cell(name, False), *(_cell(v, grouped) for v in held)], right)
+
+
+def side_by_side(shown: Sequence[Column]) -> str:
+    """The columns as lines of text."""
+    rows = zip(*(column.padded() for column in shown), strict=True)
+    return "\n".join("  ".join(row).rstrip() for row in rows)
 
 
 def printable(text: str) -> str:
@@ -63,32 +95,23 @@ def width(text: str) -> int:
     )
 
 
-def _rows(table: pa.Table, numbers: Sequence[str]) -> list[list[str]]:
-    """The names of the columns and the first rows, as text that is safe to show."""
-    shown = table.slice(0, ROWS)
-    columns = [
-        [_cell(value, name in numbers) for value in shown[name]] for name in table.column_names
-    ]
-    head = [shorten(printable(name)) for name in table.column_names]
-    return [head, *map(list, zip(*columns, strict=True))]
-
-
-def _cell(scalar: Any, number: bool) -> str:
+def _value(scalar: Any) -> Any:
     try:
-        value = scalar.as_py()
+        return scalar.as_py()
     except (OverflowError, ValueError):  # a date that Python cannot hold
-        value = scalar.cast("string").as_py()
-    if number:
+        return scalar.cast("string").as_py()
+
+
+def _cell(value: Any, grouped: bool) -> str:
+    if value is None or isinstance(value, bool):
+        return "NULL" if value is None else str(value).lower()
+    if grouped and isinstance(value, (int, float)):
         return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
-    return shorten(printable(str(value)[: _LONGEST + 1]))
+    text = value[: _LONGEST + 1].hex() if isinstance(value, bytes) else str(value)
+    return shorten(printable(text[: _LONGEST + 1]))
 
 
-def _pad(text: str, room: int, right: bool) -> str:
-    space = " " * (room - width(text))
-    return space + text if right else text + space
-
-
-def _html_row(row: list[str], tag: str) -> str:
+def _html_row(row: Sequence[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
 
 

@@ -11,12 +11,14 @@ from dp_accounting.pld import common, privacy_loss_distribution
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tamis.privacy.ledger.budget import at_least, at_most
 from tamis.privacy.ledger.losses import loss_law
 from tamis.privacy.ledger.spending import (
     Cost,
     Costs,
     fits_with,
     largest_epsilon,
+    simply_left,
     spent_epsilon,
     tally,
 )
@@ -168,6 +170,34 @@ def test_the_largest_epsilon_fits_and_a_larger_one_does_not(
     if largest > 0:
         assert fits_with(costs, Cost(largest, delta), budget)
     assert not fits_with(costs, Cost(largest * 1.0001 + 3e-6, delta), budget)
+
+
+@settings(max_examples=30, deadline=None)
+@given(many_costs, budgets, deltas)
+def test_what_people_are_told_is_left_fits_and_is_nearly_all(
+    costs: Costs, budget: Cost, delta: float
+) -> None:
+    left, largest = simply_left(costs, delta, budget), largest_epsilon(costs, delta, budget)
+    assert largest / 1.0011 <= left <= largest
+    if left > 0:
+        assert fits_with(costs, Cost(left, delta), budget)
+        told = float(at_most(left))
+        assert left * (1 - 1e-5) <= told <= left
+        assert fits_with(costs, Cost(told, delta), budget)
+
+
+@given(st.floats(1e-30, 1e3))
+def test_amounts_are_told_in_six_digits_and_to_the_safe_side(amount: float) -> None:
+    low, high = at_most(amount), at_least(amount)
+    assert amount * (1 - 1e-5) <= float(low) <= amount <= float(high) <= amount * (1 + 1e-5)
+    assert max(len(text.split("e")[0].replace(".", "").lstrip("0")) for text in (low, high)) <= 6
+
+
+@pytest.mark.parametrize(("spent", "left"), [(0.4, 0.6), (0.1, 0.9), (0.123456789, 0.876543211)])
+def test_of_one_what_is_not_spent_is_left(spent: float, left: float) -> None:
+    costs, budget = tally([Cost(spent, 1e-8)]), Cost(1.0, 1e-6)
+    assert largest_epsilon(costs, 1e-8, budget) > left
+    assert simply_left(costs, 1e-8, budget) == left
 
 
 def test_epsilons_that_are_chosen_by_results_can_cost_more_than_is_accounted_for() -> None:

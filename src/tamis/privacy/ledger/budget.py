@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 from tamis.privacy.errors import InvalidInput
@@ -60,10 +61,15 @@ class Budget:
         """The largest epsilon of one further release that takes half of the delta that is left.
 
         Half, because composition saves epsilon only where some delta is free. What a release with
-        another delta may take is told by ``largest_epsilon``.
+        another delta may take is told by ``largest_epsilon``. Where composition adds less than a
+        thousandth, it is the plain difference.
         """
         delta = self.remaining_delta / 2
-        return min(self.epsilon, self.largest_epsilon(delta)) if delta > 0 else 0.0
+        return min(self.epsilon, self.simply_left(delta)) if delta > 0 else 0.0
+
+    def simply_left(self, delta: float) -> float:
+        """`largest_epsilon` to tell people: where it is the plain difference, nearly, just that."""
+        return spending.simply_left(self.costs, check_delta(delta), self.total)
 
     def largest_epsilon(self, delta: float) -> float:
         """The largest epsilon of one further release with this delta; 0 if there is none."""
@@ -132,6 +138,28 @@ def units(value: float, unit: Fraction) -> int:
     100000000000
     """
     return math.ceil(exactly(value) / unit)
+
+
+def at_most(amount: float) -> str:
+    """An amount that is left, in up to six digits: rounded down, so that it is never overstated.
+
+    >>> at_most(0.12345678), at_most(0.6), at_most(9.9e-7)
+    ('0.123456', '0.6', '9.9e-07')
+    """
+    return _in_six_digits(amount, ROUND_FLOOR)
+
+
+def at_least(amount: float) -> str:
+    """An amount that is spent, in up to six digits: rounded up, so that it is never understated.
+
+    >>> at_least(0.12345678), at_least(0.4)
+    ('0.123457', '0.4')
+    """
+    return _in_six_digits(amount, ROUND_CEILING)
+
+
+def _in_six_digits(amount: float, rounding: str) -> str:
+    return f"{float(Context(prec=6, rounding=rounding).create_decimal(repr(amount))):g}"
 
 
 def check_text(value: object, what: str, least: int = 1, most: int = _LONGEST_NAME) -> str:

@@ -14,7 +14,14 @@ from typing import Self
 
 from tamis.privacy.errors import BudgetRefused, InvalidInput, LedgerDamaged, LedgerUnavailable
 from tamis.privacy.guarantee import Guarantee, check_delta, check_epsilon
-from tamis.privacy.ledger.budget import Budget, Entry, check_purpose, check_text
+from tamis.privacy.ledger.budget import (
+    Budget,
+    Entry,
+    at_least,
+    at_most,
+    check_purpose,
+    check_text,
+)
 from tamis.privacy.ledger.chain import budget_digest, check_chain, entry_digest
 from tamis.privacy.ledger.head import Head, Mark, check_count
 from tamis.privacy.ledger.spending import tally
@@ -215,15 +222,16 @@ class Ledger:
 
 
 def _refused(budget: Budget, asked: Guarantee) -> BudgetRefused:
-    left = budget.largest_epsilon(asked.delta)
+    left = budget.simply_left(asked.delta)
     rest = (
-        f"at that delta at most epsilon {left:.6g} is left"
+        f"at that delta at most epsilon {at_most(left)} is left"
         if left > 0
-        else f"at that delta nothing is left (delta {budget.remaining_delta:.3g} is)"
+        else f"at that delta nothing is left (delta {at_most(budget.remaining_delta)} is)"
     )
+    many = "1 release has" if budget.entries == 1 else f"{budget.entries:,} releases have"
     return BudgetRefused(
         f"Budget {budget.name!r} allows epsilon {budget.epsilon!r} and delta {budget.delta!r} in "
-        f"all, of which {budget.entries} releases have spent epsilon {budget.spent_epsilon:.6g}; "
+        f"all, of which {many} spent epsilon {at_least(budget.spent_epsilon)}; "
         f"epsilon {asked.epsilon!r} with delta {asked.delta!r} was asked for and {rest}: nothing "
         "was charged; ask for less."
     )

@@ -98,6 +98,17 @@ def largest_epsilon(costs: Costs, delta: float, budget: Cost) -> float:
     return found
 
 
+def simply_left(costs: Costs, delta: float, budget: Cost) -> float:
+    """`largest_epsilon` as people expect it: of 1, after 0.4, 0.6 is left, and not 0.600001.
+
+    It is the plain difference unless composition adds more than a thousandth to it.
+    """
+    found, (spent, given) = largest_epsilon(costs, delta, budget), sums(costs)
+    plain = floor_float(exactly(budget.epsilon) - spent)
+    simple = given + exactly(delta) <= exactly(budget.delta) and found <= plain * 1.001
+    return plain if simple else found
+
+
 def floor_float(value: Fraction) -> float:
     """The largest number that is printed as at most ``value``; 0 for what is negative."""
     if value <= 0:
