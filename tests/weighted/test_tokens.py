@@ -160,6 +160,16 @@ def test_words_near_the_top_are_decided_exactly_where_q_is_almost_one(z: int) ->
         assert token_of(mech, frequency, word) == expected
 
 
+def test_the_second_half_of_a_word_is_drawn_once_also_beside_a_key_that_q_does_not_bind() -> None:
+    mech = mechanism(Custom({1: 0.5}), 0.5, 1e-12)
+    word = 0x7FFFFFFFFFE1D1778080FA10D152A26C  # so near to P that its first half decides nothing
+    source = Listed([5, word >> 64, word & (2**64 - 1), 2**64 - 1])
+    with randomness.using(source):
+        tokens = draw(mech, np.array([1, 104]))
+    assert tokens[1] == mech.integers.walk(104, word)[0] == 2
+    assert source.left == 1
+
+
 def test_an_empty_array_draws_nothing() -> None:
     with randomness.using(Forbidden()):
         for scheme in SCHEMES:

@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _LAST = 2**63 - 1
-_LOOSE = 2.0**-42  # covers the error of a float q (below 2^-45), twice
+_LOOSE = 2.0**-42  # covers the error of a float q (below 2^-45) and of a word (2^-53)
 _SLOW = 0.04  # growth per step below which bounds that take q as constant seldom decide
 _CLIMB = 8  # steps to the best a
 _LARGE = 64.0  # logarithms of the powers of g that are looked up
@@ -43,11 +43,6 @@ class Jump:
         self.gift = law.D / U
         self.power = Lookup(lambda a: np.exp(a * self.log), int(_LARGE / self.log))  # g^a
         self.rest = self.gift / self.rate  # the fixed point of s -> (s - gift) / g is -rest
-
-    @property
-    def first(self) -> int:
-        """From here on, q is calm for a while."""
-        return int(self.starts[0]) if len(self.starts) else _LAST
 
     def tokens(self, frequencies: Ints, now: Floats, word: Floats) -> Ints:
         """The token of a key whose word / U is within 2^-63 of ``word``; 0 where unclear.
@@ -90,7 +85,9 @@ class Jump:
         """The same with the largest value found exactly: it rises up to one a and then falls."""
         tokens, step = self._peak(frequencies, now, gap, a)
         active = np.flatnonzero(step)
-        for _ in range(_CLIMB if len(active) else 0):
+        for _ in range(_CLIMB):
+            if not len(active):
+                break
             a[active] += step[active]
             tokens[active], step[active] = self._peak(
                 frequencies[active], now[active], gap[active], a[active]

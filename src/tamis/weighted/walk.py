@@ -1,4 +1,4 @@
-"""Tokens under a sampling scheme, found by walking each word backwards through the survival map."""
+"""Tokens under a sampling scheme: each word is walked backwards through the survival map."""
 
 from __future__ import annotations
 
@@ -19,15 +19,23 @@ Mask = npt.NDArray[np.bool_]
 _LOOSE = 2.0**-40  # what an enclosure leaves, relatively, for the error of a float q (below 2^-45)
 _ROUND = 2.0**-48  # and for the rounding of one step
 _HALF = 2.0**64
-_ROW = 1200  # a row costs as much as so many steps of a walk, which has a third of the width
-_BATCH = 1 << 20  # so many keys wait for a sweep or a walk, at least
-_SHARED = 2000  # and so many for each row, that rows cost little beside them
+# a walk takes about a third of the width in steps; a row costs as much as 240 steps, and 0.2 more
+# for each of its entries
+_ROW, _CELL = 720, 0.6
+_BATCH = 1 << 20  # so many keys wait for a sweep
+_SHARED = 2000  # and so many for each row, if rows are too long to be kept
 _LAST = 2**63 - 1
 _TOP = 1 - 2.0**-50  # above it, words near 2^64 are always compared in full
 
 
+Part = tuple[Ints, Words]  # where some keys stand, and their words
+
+
 class SchemeSampler:
     """A scheme: first whether the key is reported, then its token by walking the word backwards.
+
+    Few keys are really walked. Where q never binds one table serves all, where q is calm a walk is
+    one jump, and where many keys share a few frequencies these are swept row after row.
 
     Probabilities are enclosed in intervals that surely hold the exact value. A decision is taken
     only if the whole interval agrees; every other key is decided by the integers in full.
@@ -45,25 +53,30 @@ class SchemeSampler:
         self.pieces = Pieces(self.law, mechanism.stride) if mechanism.tokens == "fine" else None
         self.jump = Jump(self.law, self.reporting.q)
         self.free = 0 if self.elsewhere or self.pieces else _free(self.law)
+        self.sated = _LAST if self.pieces or self.sure is None else self.quiet + self.width
         self.sweep = Sweep(self.law, self.reporting.p)
         self.gaps = _gaps(self.free, self.jump, self.width, self.quiet if self.sure else _LAST)
-        self.swept, self.batch = self.gaps[:0], _BATCH
+        self.swept, self.batch, self.most = self.gaps[:0], _BATCH, np.uint64(0)
 
     def draw(self, frequencies: Ints) -> Ints:
-        """Tokens of all keys; those that must be walked are, together, at the end."""
+        """Tokens of all keys; those that must be swept or walked are, together, at the end."""
         tokens = np.zeros(len(frequencies), dtype=np.int64)
         self._prepare(frequencies)
-        late = list[tuple[Ints, Words]]()
+        near, late = list[Part](), list[Part]()
         for start in range(0, len(frequencies), CHUNK):
-            part = frequencies[start : start + CHUNK]
-            drawn = Words.draw(len(part))
-            hard = self._quick(part, drawn, tokens[start : start + CHUNK])
-            late.append((start + hard, drawn.at(hard)))
-            if sum(len(where) for where, _ in late) > self.batch:
-                self._late(frequencies, late, tokens)
-                late = []
-        if late:
-            self._late(frequencies, late, tokens)
+            here = slice(start, start + CHUNK)
+            drawn = Words.draw(len(frequencies[here]))
+            swept, walked = self._quick(frequencies[here], drawn, tokens[here])
+            near.append((start + swept[0], swept[1]))
+            late.append((start + walked[0], walked[1]))
+            if sum(len(where) for where, _ in near) > self.batch:
+                late.append(self._sweep(frequencies, near, tokens))
+                near = []
+        late.append(self._sweep(frequencies, near, tokens))
+        where, words = _joined(late)
+        for start in range(0, len(where), CHUNK):
+            part = np.arange(start, min(start + CHUNK, len(where)))
+            tokens[where[part]] = self._slow(frequencies[where[part]], words.at(part))
         return tokens
 
     def _prepare(self, frequencies: Ints) -> None:
@@ -73,41 +86,40 @@ class SchemeSampler:
         lows, highs = self.gaps.T
         place = np.searchsorted(self.gaps.ravel(), frequencies, side="right")
         keys = np.bincount(place, minlength=2 * len(lows) + 1)[1::2]
-        found = keys * (1.0 if self.elsewhere else self.reporting.p(highs - 1))
-        rows = highs - lows + self.sweep.early
-        dense = found * self.width > _ROW * rows
-        self.swept, self.batch = self.gaps[dense], max(_BATCH, _SHARED * int(rows[dense].sum()))
+        ends = self.reporting.p(lows), self.reporting.p(highs - 1)
+        found = keys * (1.0 if self.elsewhere else (ends[0] + ends[1]) / 2)
+        rows = highs.astype(np.float64) - lows + self.sweep.early
+        dense = found * self.width > rows * (_ROW + _CELL * self.width)
+        self.swept = self.gaps[dense]
+        if len(self.swept):
+            most = float(ends[1][dense].max()) * (1 + _LOOSE)
+            self.most = _units(np.array([1.0 if self.elsewhere else most]))[0] + np.uint64(1)
+            needed = int(rows[dense].sum())
+            fits = needed * self.width < self.sweep.room
+            self.batch = _BATCH if fits else max(_BATCH, _SHARED * needed)
 
-    def _quick(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
-        """Fill in the tokens that need no walk; return where the others are."""
-        if self.free and len(frequencies) and frequencies.min() <= self.free:
-            return self._freely(frequencies, words, tokens)
-        return self._bound(frequencies, words, tokens)
-
-    def _freely(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
-        """Where q never binds, one table serves all frequencies, as without sampling."""
-        free = frequencies <= self.free
-        here, rest = np.flatnonzero(free), np.flatnonzero(~free)
+    def _quick(self, frequencies: Ints, words: Words, tokens: Ints) -> tuple[Part, Part]:
+        """Fill in tokens that have a closed form; the keys to be swept, and to be walked."""
+        free = (frequencies <= self.free) | (frequencies > self.sated)
+        near = _inside(self.swept, frequencies)
+        here = np.flatnonzero(free)
         tokens[here] = np.maximum(frequencies[here] - self.table.reached(words.at(here)), 0)
-        if not len(rest):
-            return rest
+        swept = np.flatnonzero(near & (words.first <= self.most))
+        rest = np.flatnonzero(~(free | near))
+        left = words if len(rest) == len(frequencies) else words.at(rest)
         other = np.zeros(len(rest), dtype=np.int64)
-        hard = self._bound(frequencies[rest], words.at(rest), other)
+        hard = self._bound(frequencies[rest], left, other)
         tokens[rest] = other
-        return rest[hard]
+        return (swept, words.at(swept)), (rest[hard], left.at(hard))
 
     def _bound(self, frequencies: Ints, words: Words, tokens: Ints) -> Ints:
+        """The same for keys that q may bind; where those to be walked are."""
         reported, p = self.reported(frequencies, words)
         found = np.flatnonzero(reported)
         if self.pieces:
             return found
-        if self.sure is not None:
-            easy = frequencies[found] > self.quiet + self.width
-            there, found = found[easy], found[~easy]
-            tokens[there] = frequencies[there] - self.table.reached(words.at(there))
-        rest = found[~_inside(self.swept, frequencies[found])]
-        word = self._words(p[rest], words.at(rest))  # where q is calm, P = q
-        tokens[rest] = self.jump.tokens(frequencies[rest], p[rest], word)
+        word = self._words(p[found], words.at(found))  # where q is calm, P = q
+        tokens[found] = self.jump.tokens(frequencies[found], p[found], word)
         hard: Ints = found[tokens[found] == 0]
         return hard
 
@@ -116,19 +128,16 @@ class SchemeSampler:
         word: Floats = (words.first.astype(np.float64) + 0.5) / _HALF
         return word * q if self.elsewhere else word
 
-    def _late(self, frequencies: Ints, late: list[tuple[Ints, Words]], tokens: Ints) -> None:
-        """Fill in the tokens of the keys that no closed form has decided."""
-        where = np.concatenate([where for where, _ in late])
-        words = Words.joined([words for _, words in late])
+    def _sweep(self, frequencies: Ints, near: list[Part], tokens: Ints) -> Part:
+        """Fill in tokens row after row; those that are not clear must be walked."""
+        where, words = _joined(near)
         i = frequencies[where]
-        near = np.flatnonzero(_inside(self.swept, i))
-        if len(near):
-            word = self._words(self.reporting.q(i[near]), words.at(near))
-            tokens[where[near]] = self.sweep.tokens(i[near], word)
-        left = np.flatnonzero(tokens[where] == 0)
-        for start in range(0, len(left), CHUNK):
-            part = left[start : start + CHUNK]
-            tokens[where[part]] = self._slow(i[part], words.at(part))
+        found = self.sweep.tokens(i, self._words(self.reporting.q(i), words))
+        tokens[where] = np.maximum(found, 0)
+        unclear = np.flatnonzero(found < 0)
+        left = words.at(unclear)
+        reported = self.reported(i[unclear], left)[0]
+        return where[unclear[reported]], left.at(np.flatnonzero(reported))
 
     def _slow(self, frequencies: Ints, words: Words) -> Ints:
         if not self.pieces:
@@ -210,6 +219,11 @@ def _gaps(free: int, jump: Jump, width: int, quiet: int) -> Ints:
         elif low < high:
             found.append([low, high])
     return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+def _joined(parts: list[Part]) -> Part:
+    where = np.concatenate([np.empty(0, dtype=np.int64), *(where for where, _ in parts)])
+    return where, Words.joined([words for _, words in parts])
 
 
 def _inside(ranges: Ints, frequencies: Ints) -> Mask:
