@@ -13,7 +13,7 @@ from tamis.weighted.mechanism import Mechanism
 from tamis.weighted.reporting import Reporting
 from tamis.weighted.sweep import Sweep
 from tamis.weighted.walk import SchemeSampler
-from tests.sources import Stream
+from tests.sources import Listed, Stream
 
 STEPS = Custom({1: 0.01, 30: 0.3, 31: 0.35, 200: 0.8, 900: 1})
 SCHEMES: list[Scheme] = [
@@ -142,3 +142,25 @@ def test_a_gap_without_end_is_not_swept() -> None:
     with randomness.using(Stream(4)):
         assert (sampler.draw(frequencies) > 0).any()
     assert not len(sampler.swept)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("scheme", [Pps(0.01), Ppswor(0.1), STEPS], ids=repr)
+def test_the_highest_words_are_swept_too(
+    scheme: Scheme, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where almost every word names the key, none may be taken to be above P without a look."""
+    monkeypatch.setattr("tamis.weighted.walk._ROW", 0)
+    monkeypatch.setattr("tamis.weighted.walk._CELL", 0)
+    mechanism = Mechanism(Guarantee(0.5, 1e-6), scheme, sampler_error=0.0 if elsewhere else None)
+    law, sampler = mechanism.integers, SchemeSampler(mechanism)
+    frequencies = np.array([i for low, high in sampler.gaps.tolist() for i in range(low, high)])
+    for first in (2**64 - 1, 2**64 - 2, 2**64 - 2**11, 2**64 - 2**12):
+        words = [first] * len(frequencies) + [0] * len(frequencies)  # all second halves are 0
+        with randomness.using(Listed(words)):
+            tokens = sampler.draw(frequencies)
+        for i, token in zip(frequencies.tolist(), tokens.tolist(), strict=True):
+            word = first << 64
+            word = word * law.scheme.units(i) >> 128 if elsewhere else word
+            assert token == (law.walk(i, word)[0] if word < law.reporting(i) else 0)
+    assert len(sampler.swept)

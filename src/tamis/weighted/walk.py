@@ -93,7 +93,8 @@ class SchemeSampler:
         self.swept = self.gaps[dense]
         if len(self.swept):
             most = float(ends[1][dense].max()) * (1 + _LOOSE)
-            self.most = _units(np.array([1.0 if self.elsewhere else most]))[0] + np.uint64(1)
+            few = not self.elsewhere and most <= _TOP
+            self.most = np.uint64(int(most * _HALF) + 1 if few else 2**64 - 1)
             needed = int(rows[dense].sum())
             fits = needed * self.width < self.sweep.room
             self.batch = _BATCH if fits else max(_BATCH, _SHARED * needed)
