@@ -7,6 +7,9 @@ BIN := .venv/bin
 READY := .venv/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --constraint constraints.txt
 
+# a file of tests stays in one process, because its tests may share what they have set up
+ALL_CORES := --numprocesses auto --dist loadfile
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all check unit unit-all docs bench papers format clean
 
@@ -33,11 +36,11 @@ check: $(READY) ## Style, types and import rules only
 
 unit: $(READY) ## The quick tests only
 	@sh scripts/install-test-packages.sh
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" $(ALL_CORES)
 
 unit-all: $(READY)
 	@sh scripts/install-test-packages.sh
-	$(BIN)/pytest
+	$(BIN)/pytest $(ALL_CORES)
 
 docs: $(READY) ## Build the documentation into docs/_build/html; any warning is an error
 	@rm -rf docs/api

@@ -85,6 +85,8 @@ def test_a_name_that_is_not_text_is_refused(key: Any) -> None:
         counted_table({"k": ["a"], "n": [1]}, key, "n")
 
 
-@pytest.mark.parametrize("form", [dict, pa.table, pd.DataFrame, pl.DataFrame], ids=str)
+@pytest.mark.parametrize(
+    "form", [dict, pa.table, pd.DataFrame, pl.DataFrame], ids=["dict", "arrow", "pandas", "polars"]
+)
 def test_an_empty_table_stays_empty(form: Callable[[Any], Any]) -> None:
     assert counted_table(form({"k": [], "n": []}), "k", "n").num_rows == 0

@@ -141,7 +141,9 @@ def test_keys_are_kept_with_probability_q_and_not_three_percent_off(
 # --- tables -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [pa.table, pd.DataFrame, pl.DataFrame], ids=str)
+@pytest.mark.parametrize(
+    "make", [pa.table, pd.DataFrame, pl.DataFrame], ids=["arrow", "pandas", "polars"]
+)
 def test_a_table_gives_the_sampled_rows_and_only_key_and_frequency(make: Any) -> None:
     data = make({"query": ["a", "b", "c"], "n": [5, 1, 7], "other": [0, 0, 0]})
     with randomness.using(Listed([0, 2**64 - 1, 0])):

@@ -53,7 +53,9 @@ def test_the_table_holds_keys_tokens_estimates_and_intervals_in_canonical_order(
     assert all(abs(r["estimate"] - truth[r["word"]]) < 60 for r in rows)
 
 
-@pytest.mark.parametrize("form", [dict, pa.table, pd.DataFrame, pl.DataFrame], ids=str)
+@pytest.mark.parametrize(
+    "form", [dict, pa.table, pd.DataFrame, pl.DataFrame], ids=["dict", "arrow", "pandas", "polars"]
+)
 def test_every_form_of_table_is_read(form: Callable[[Any], Any]) -> None:
     private = sanitized(form(HISTOGRAM))
     assert private.to_arrow()["word"][0].as_py() == "w000"

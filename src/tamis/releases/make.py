@@ -90,6 +90,8 @@ def release(
         limits for the engine, such as ``"4GB"`` and 2; more data than memory goes to disk. A
         progress bar is shown at a terminal (or if ``progress`` is True). Or an engine of your own.
 
+    Notes
+    -----
     Guarantee: (epsilon, delta)-differential privacy when one unit is added or removed, with the
     bounds that are stated in the result. Everything that can be refused is refused before a draw,
     and before a budget is charged; by then all of the data has been read and checked.

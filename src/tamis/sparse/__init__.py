@@ -1,0 +1,1 @@
+"""Summaries of sparse tables that are too large to write down: noise, filters, samples."""

@@ -1,0 +1,73 @@
+"""Two-sided geometric noise for whole arrays, from exact coins.
+
+The binary digits of a geometric variable G, Pr[G = g] = (1 - a) a^g, are independent, and digit k
+is 1 with probability a^(2^k) / (1 + a^(2^k)). What is left above the last digit is geometric too.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.privacy.coins import coins
+from tamis.privacy.errors import InvalidInput
+from tamis.privacy.reals import Interval, Real, exp, exp_minus, ratio
+
+Ints = npt.NDArray[np.int64]
+
+_FAR = 12  # so many multiples of 1 / rate are covered by digits; the rest is one coin in 160,000
+_LEAST = Fraction(1, 10**15)  # values of 64 bits then overflow with probability exp(-9000)
+
+
+def geometric(rate: Fraction, n: int) -> Ints:
+    """n draws with Pr[G = g] = (1 - a) a^g, a = exp(-rate), exactly: no tail is cut."""
+    digits = _digits(rate)
+    total = np.zeros(n, dtype=np.int64)
+    for k in range(digits):
+        total += coins(_digit(rate * 2**k), n).astype(np.int64) << k
+    beyond = np.flatnonzero(coins(exp_minus(rate * 2**digits), n))
+    while len(beyond):  # G >= 2^digits with probability a^(2^digits), and then it starts anew
+        total[beyond] += 1 << digits
+        beyond = beyond[coins(exp_minus(rate * 2**digits), len(beyond))]
+    return total
+
+
+def two_sided(rate: Fraction, n: int) -> Ints:
+    """n draws with Pr[X = x] = (1 - a)/(1 + a) a^|x|, a = exp(-rate), exactly.
+
+    Guarantee: whole numbers that one unit changes by at most s in total, plus X drawn at rate
+    epsilon/s for each, are epsilon-differentially private (pure).
+    """
+    noise = np.zeros(n, dtype=np.int64)
+    other = np.flatnonzero(coins(_not_zero(rate), n))
+    noise[other] = signed(1 + geometric(rate, len(other)))
+    return noise
+
+
+def signed(sizes: Ints) -> Ints:
+    """Each size with a fair sign."""
+    return np.where(coins(ratio(Fraction(1, 2)), len(sizes)), sizes, -sizes)
+
+
+def _digits(rate: Fraction) -> int:
+    if rate < _LEAST:
+        raise InvalidInput(
+            "epsilon, divided by how much one unit may change the table, must be at least 1e-15; "
+            "give a larger epsilon or smaller bounds."
+        )
+    return (int(_FAR / rate) + 1).bit_length()
+
+
+def _digit(rate: Fraction) -> Real:
+    return Real(_share, (1, rate))
+
+
+def _not_zero(rate: Fraction) -> Real:
+    return Real(_share, (2, rate))
+
+
+def _share(times: int, rate: Fraction, digits: int) -> Interval:
+    """times a / (1 + a), a = exp(-rate)."""
+    return times / (exp(rate, digits) + 1)

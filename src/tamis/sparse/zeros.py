@@ -1,0 +1,67 @@
+"""Which cells that hold nothing enter a summary, in time that does not depend on their number.
+
+Each of m cells is to be chosen with probability p, independently. Throw a Poisson number of darts
+of mean m mu, mu = -log(1 - p), at all m cells: the numbers of darts in the cells are independent,
+and a cell is hit with probability 1 - exp(-mu) = p. Cells that hold something are then left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.privacy.coins import poisson, uniform
+from tamis.privacy.reals import Interval, Real, enclose
+
+Ints = npt.NDArray[np.int64]
+
+
+def throw(radices: Sequence[int], p: Real, held: Ints) -> Ints:
+    """Cells, as columns of codes, each chosen with probability p and not among those held.
+
+    A cell has one code for each radix; ``held`` and the result have one row for each.
+    """
+    m = prod(radices)
+    darts = max(1, enclose(Real(_mean, (p, m, 1)), 0)[1])
+    thrown = poisson(Real(_mean, (p, m, darts)), darts)
+    return without(distinct(np.stack([uniform(radix, thrown) for radix in radices])), held)
+
+
+def _mean(p: Real, m: int, parts: int, digits: int) -> Interval:
+    """m mu / parts."""
+    return -(1 - p(digits)).ln() * m / parts
+
+
+def distinct(cells: Ints) -> Ints:
+    """Each cell once, in order."""
+    if len(cells) == 1:
+        return np.unique(cells[0])[None]
+    ordered = cells[:, np.lexsort(cells[::-1])]
+    new = np.ones(ordered.shape[1], dtype=np.bool_)
+    new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    return ordered[:, new]
+
+
+def without(cells: Ints, held: Ints) -> Ints:
+    """The cells, each there once, that are not among those held."""
+    near = held[:, np.isin(mixed(held), mixed(cells))]  # few: those that are there, or look like it
+    both = np.concatenate([near, cells], axis=1)
+    ordered = np.lexsort(both[::-1])  # stable: what is held comes first
+    same = np.zeros(len(ordered), dtype=np.bool_)
+    same[1:] = (both[:, ordered[1:]] == both[:, ordered[:-1]]).all(axis=0)
+    kept = np.sort(ordered[~same & (ordered >= near.shape[1])]) - near.shape[1]
+    return cells[:, kept]
+
+
+def mixed(cells: Ints) -> Ints:
+    """One number for each cell; different cells seldom share one, and with one code never."""
+    mark: Ints = cells[0]
+    for codes in cells[1:]:
+        mark = mark * _ODD + codes
+    return mark
+
+
+_ODD = np.int64(-7046029254386353131)  # 2^64 over the golden ratio, as is common for hashing
