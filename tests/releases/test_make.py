@@ -551,3 +551,12 @@ def test_moments_in_whole_seconds_come_back_as_they_were_saved(tmp_path: Path) -
     opened = tamis.open(tmp_path / "moments.parquet")
     assert opened.to_arrow().equals(made.to_arrow())
     assert [moment.second for moment in opened.to_arrow()["at"].to_pylist()] == [1]
+
+
+def test_units_that_are_not_a_number_are_refused_also_in_parquet(tmp_path: Path) -> None:
+    """The statistics of the file do not tell of them."""
+    owners = np.where(np.arange(400) % 4 == 0, np.nan, np.arange(400.0))
+    path = tmp_path / "events.parquet"
+    pq.write_table(pa.table({"k": ["a"] * 400, "u": owners}), path)
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match="is missing"):
+        tamis.release(str(path), key="k", unit="u", keys_per_unit=2, epsilon=1.0, delta=1e-6)

@@ -97,7 +97,7 @@ class Columns:
         floating = self._kind(self.request.count or "") in _FLOATS
         most = "2::HUGEINT ** 53" if floating else "2::HUGEINT ** 62"
         return {
-            "many IS NULL" + (" OR isnan(many)" if floating else ""): "what is not a number",
+            "many IS NULL" + (f" OR {_not_a_number('many')}" if floating else ""): "what is not a number",
             "many < 1": "values below 1; leave out keys that do not occur",
             "many <> floor(many)": "fractions; give whole numbers",
             f"many > {most}": "values that are too large to be exact; use a coarser unit",
@@ -106,4 +106,9 @@ class Columns:
     def no_unit(self) -> str:
         """The condition that a row belongs to no one."""
         floating = self._kind(self.request.unit or "") in _FLOATS
-        return "owner IS NULL" + (" OR isnan(owner)" if floating else "")
+        return "owner IS NULL" + (f" OR {_not_a_number('owner')}" if floating else "")
+
+
+def _not_a_number(column: str) -> str:
+    """Asked of the text: the statistics of a Parquet file leave NaN out, so isnan is not asked."""
+    return f"{column}::VARCHAR = 'nan'"

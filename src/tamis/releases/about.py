@@ -122,6 +122,7 @@ def read_about(said: Any) -> About:
             "what the release says about itself does not fit together: it was changed, or made by "
             "a version of tamis with other mechanisms."
         )
+    about.check()
     return about
 
 
