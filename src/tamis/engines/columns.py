@@ -96,8 +96,9 @@ class Columns:
         """Conditions on counts that must not hold, and what to say then."""
         floating = self._kind(self.request.count or "") in _FLOATS
         most = "2::HUGEINT ** 53" if floating else "2::HUGEINT ** 62"
+        missing = "many IS NULL" + (f" OR {_not_a_number('many')}" if floating else "")
         return {
-            "many IS NULL" + (f" OR {_not_a_number('many')}" if floating else ""): "what is not a number",
+            missing: "what is not a number",
             "many < 1": "values below 1; leave out keys that do not occur",
             "many <> floor(many)": "fractions; give whole numbers",
             f"many > {most}": "values that are too large to be exact; use a coarser unit",
