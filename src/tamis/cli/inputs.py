@@ -59,14 +59,9 @@ def _read(
     database: Database, source: Source, numbers: Sequence[str], keys: Sequence[str]
 ) -> pa.Table:
     from tamis.engines.condition import unknown
-    from tamis.engines.source import text
 
-    if source.attach is not None:
-        database.run(f"ATTACH {text(source.attach)} AS data (READ_ONLY)")
-        database.run("USE data")
-    if source.loose:
-        source = source.as_text(list(_types(database, source)))
-    types = _types(database, source)
+    database.attach(source)
+    source, types = database.typed(source)
     for name in (*numbers, *keys):
         if name not in types:
             raise InvalidInput(unknown(name, list(types), listed=not source.untyped))
@@ -75,11 +70,6 @@ def _read(
     for name in numbers:
         _check(read, name)
     return read
-
-
-def _types(database: Database, source: Source) -> dict[str, str]:
-    found = database.run(f"DESCRIBE SELECT * FROM {source.table}")
-    return {name: kind for name, kind, *_ in found}
 
 
 def _changed(texts: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.engines.attempt import attempt
+from tamis.engines.source import Source, text
 from tamis.privacy.errors import BadData, InvalidInput, shown
 
 Progress = Callable[[str, float], None]  # what is going on, and how many per cent of all are done
@@ -84,6 +85,26 @@ class Database:
         if isinstance(call.found, Exception):
             raise _refusal(call.found, wrong or self.wrong)
         return call.found
+
+    def attach(self, source: Source, wrong: str | None = None) -> None:
+        """Put the tables of a source that is a database in the place of those before."""
+        self.run("USE memory")
+        self.run("DETACH DATABASE IF EXISTS data")
+        if source.attach is not None:
+            self.run(f"ATTACH {text(source.attach)} AS data (READ_ONLY)", wrong=wrong)
+            self.run("USE data")
+
+    def typed(self, source: Source, wrong: str | None = None) -> tuple[Source, dict[str, str]]:
+        """A source, and the types of its columns; in files without types, all of them are text."""
+        types = self._types(source, wrong)
+        if source.loose:
+            source = source.as_text(list(types))
+            types = self._types(source, wrong)
+        return source, types
+
+    def _types(self, source: Source, wrong: str | None) -> dict[str, str]:
+        found = self.run(f"DESCRIBE SELECT * FROM {source.table}", wrong=wrong)
+        return {name: kind for name, kind, *_ in found}
 
     def make(self, name: str, query: str) -> None:
         """Keep what a query finds as the table temp.name."""

@@ -13,7 +13,7 @@ from tamis.engines.condition import check_condition
 from tamis.engines.database import Database, Progress
 from tamis.engines.pairs import Pairs
 from tamis.engines.protocol import Counted, Engine, Ints, Request
-from tamis.engines.source import Source, source_of, text
+from tamis.engines.source import Source, source_of
 from tamis.privacy.errors import BadData, InvalidInput
 
 AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time
@@ -85,12 +85,7 @@ class DuckDB:
         return "temp.rows", columns
 
     def _open(self, source: Source) -> None:
-        self._database.run("USE memory")
-        self._database.run("DETACH DATABASE IF EXISTS data")
-        if source.attach is not None:
-            wrong = f"{source.name} cannot be opened as a DuckDB database"
-            self._database.run(f"ATTACH {text(source.attach)} AS data (READ_ONLY)", wrong=wrong)
-            self._database.run("USE data")
+        self._database.attach(source, f"{source.name} cannot be opened as a DuckDB database")
         if source.registered is not None:
             self._database.show("data", self._arrow(source.registered))
 
@@ -106,18 +101,12 @@ class DuckDB:
         return table
 
     def _columns(self, source: Source, request: Request) -> tuple[Source, Columns]:
-        """The columns that are there; in files without types, all of them are text."""
+        """The columns that are there."""
         wrong = f"{source.name} cannot be read; is it damaged, or of another kind than it says?"
         if source.attach is not None:
             wrong = f"{source.name} has no such table, or the query in table= is not valid"
-        types = {name: kind for name, kind, *_ in self._describe(source, wrong)}
-        if source.loose:
-            source = source.as_text(list(types))
-            types = {name: kind for name, kind, *_ in self._describe(source, wrong)}
+        source, types = self._database.typed(source, wrong)
         return source, Columns(request, types, listed=not source.untyped)
-
-    def _describe(self, source: Source, wrong: str) -> Any:
-        return self._database.run(f"DESCRIBE SELECT * FROM {source.table}", wrong=wrong)
 
     def _check_where(self, source: Source, where: str | None, columns: Columns) -> None:
         if where is None:
