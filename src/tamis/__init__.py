@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tamis.privacy.certificate import Certificate
-    from tamis.privacy.errors import BadData, InvalidInput
+    from tamis.privacy.errors import (
+        BadData,
+        BudgetRefused,
+        InvalidInput,
+        LedgerDamaged,
+        LedgerUnavailable,
+    )
     from tamis.privacy.guarantee import Guarantee
+    from tamis.privacy.verify import Refused
     from tamis.releases.make import release
     from tamis.releases.release import Release
     from tamis.releases.release import open_release as open
@@ -20,15 +27,19 @@ if TYPE_CHECKING:
 # `import tamis` and the command line start quickly.
 _FROM = {
     "BadData": "privacy.errors",
+    "BudgetRefused": "privacy.errors",
     "Certificate": "privacy.certificate",
     "Custom": "sampling.schemes",
     "Everything": "sampling.schemes",
     "Guarantee": "privacy.guarantee",
     "InvalidInput": "privacy.errors",
+    "LedgerDamaged": "privacy.errors",
+    "LedgerUnavailable": "privacy.errors",
     "Plan": "weighted.plan",
     "Pps": "sampling.schemes",
     "Ppswor": "sampling.schemes",
     "PrivateSample": "weighted.sample",
+    "Refused": "privacy.verify",
     "Release": "releases.release",
     "open": "releases.release:open_release",
     "plan": "weighted.plan",
@@ -38,15 +49,19 @@ _FROM = {
 
 __all__ = [
     "BadData",
+    "BudgetRefused",
     "Certificate",
     "Custom",
     "Everything",
     "Guarantee",
     "InvalidInput",
+    "LedgerDamaged",
+    "LedgerUnavailable",
     "Plan",
     "Pps",
     "Ppswor",
     "PrivateSample",
+    "Refused",
     "Release",
     "open",
     "plan",

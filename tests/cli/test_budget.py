@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tamis.privacy.guarantee import Guarantee
+from tamis.privacy.ledger import open_ledger
 from tests.cli.conftest import PROMISE, Ran, Run
 
 CREATE = ("budget", "create", "visits", "--epsilon", "2", "--delta", "1e-6", "--unit", "user_id")
@@ -103,3 +105,27 @@ def test_what_is_shown_as_left_can_be_spent(tamis: Run, spent: str) -> None:
     assert 0 < float(found[1]) <= 2 - float(spent) + 1e-12
     last = spend(tamis, found[1], found[2], "2.parquet")
     assert last.code == 0, last.err
+
+
+def test_what_is_left_is_told_with_a_delta_that_leaves_something(tamis: Run) -> None:
+    tamis("budget", "create", "visits", "--epsilon", "1", "--delta", "1e-6", "--unit", "user_id")
+    with open_ledger(None) as ledger:
+        for _ in range(25):
+            ledger.charge("visits", Guarantee(0.05, 1e-9, unit="user_id"), "")
+    found = re.fullmatch(r"(\S+) \(for one more release, with delta (\S+)\)",
+                         shown(tamis)["remaining epsilon"])  # fmt: skip
+    assert found is not None
+    assert float(found[1]) > 0.05
+    said = tamis("budget", "show", "visits", "--json").json
+    assert said["remaining_epsilon_with_delta"] == pytest.approx(float(found[2]), rel=1e-4)
+    assert spend(tamis, found[1], found[2], "26.parquet").code == 0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "why"),
+    [("0.5", "1e-6", "no delta is left"), ("2", "5e-7", "or less than a millionth of the budget")],
+)
+def test_why_nothing_is_left_is_told(tamis: Run, epsilon: str, delta: str, why: str) -> None:
+    tamis(*CREATE)
+    assert spend(tamis, epsilon, delta, "1.parquet").code == 0
+    assert shown(tamis)["remaining epsilon"] == f"0 ({why})"

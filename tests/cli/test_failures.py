@@ -37,8 +37,14 @@ SAID: dict[str, tuple[tuple[str, ...], str]] = {
     "bound": (("plan", *PROMISE, "--elements-per-key", "0"), "--elements-per-key must be"),
     "other unit": (
         (*KEY, "--budget", "b", "-o", "x.parquet"),
-        "release with --unit 'user_id', or name a budget for 'element'.",
+        "name a budget for 'element', or release with --unit 'user_id'.",
     ),
+    "a budget of rows": (
+        (*KEY, "--unit", "user_id", "--keys-per-unit", "3", "--budget", "rows", "-o", "x.parquet"),
+        "name a budget for 'user_id', or release without a unit.",
+    ),
+    "threads": ((*KEY, "--threads", "0"), "tamis: --threads 0: DuckDB takes"),
+    "memory": ((*KEY, "--memory", "lots"), "tamis: --memory 'lots': DuckDB takes"),
     "total": (("query", "made.parquet", "suppressed"), "--total-share 0.02, say."),
     "sampler": (
         ("sanitize", "words.csv", "--key", "word", "--frequency", "n", *PROMISE,
@@ -51,7 +57,8 @@ SAID: dict[str, tuple[tuple[str, ...], str]] = {
 @pytest.mark.parametrize("case", SAID)
 def test_parameters_are_named_as_options(tamis: Run, folder: Path, case: str) -> None:
     (folder / "empty.duckdb").touch()
-    tamis("budget", "create", "b", "--epsilon", "9", "--delta", "1e-6", "--unit", "user_id")
+    for name, unit in (("b", "user_id"), ("rows", "element")):
+        tamis("budget", "create", name, "--epsilon", "9", "--delta", "1e-6", "--unit", unit)
     tamis(*KEY, "-o", "made.parquet")
     words, sentence = SAID[case]
     ran = tamis(*words)

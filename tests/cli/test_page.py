@@ -1,25 +1,31 @@
-"""What the page on the command line shows can be run as it stands."""
+"""What the page on the command line and the README show can be run as it stands."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run, Shell
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "cli.md"
+ROOT = Path(__file__).parent.parent.parent
+PAGE, README = ROOT / "docs" / "cli.md", ROOT / "README.md"
 
 
-def lines() -> list[str]:
-    blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    return [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+def lines(page: Path = PAGE) -> list[str]:
+    blocks = re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)
+    found = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    return [line.removeprefix(".venv/bin/") for line in found]
 
 
-def test_every_line_of_the_page_runs(shell: Shell, folder: Path) -> None:
+@pytest.mark.parametrize("page", [PAGE, README], ids=lambda page: page.name)
+def test_every_line_of_the_page_runs(shell: Shell, folder: Path, page: Path) -> None:
     """In the order of the page."""
     (folder / "public.csv").write_text((folder / "words.csv").read_text())
     (folder / "units.csv").write_text("keys,units\n1,500\n20,100\n")
-    for line in lines():
+    assert any(line.startswith("tamis release") for line in lines(page))
+    for line in lines(page):
         ran = shell(line)
         assert ran.code == 0, f"{line}\n{ran.err}"
         if line.endswith("--json"):

@@ -99,6 +99,11 @@ def test_the_page_stands_alone(tamis: Run, folder: Path) -> None:
     assert tamis(*PLAN, "-o", "-").text.startswith("<!doctype html>")
 
 
+def test_the_page_counts_as_people_do(tamis: Run) -> None:
+    assert "with at most 4 keys and 1 element in each" in tamis(*PLAN, "-o", "-").text
+    assert "with at most 1 key and 1 element in each" in tamis(*PLAN[:5], "-o", "-").text
+
+
 def test_bars_are_as_high_as_the_probability() -> None:
     lines = chart.picture(np.array([0.0, 1 / 32, 0.5, 1.0]), blocks=True)
     assert [line[8:].ljust(4) for line in lines] == ["   █", "   █", "  ██", " ▁██"]

@@ -171,6 +171,32 @@ def test_an_interruption_ends_in_order(folder: Path, number: signal.Signals) -> 
     assert not (folder / "out.parquet").exists()
 
 
+STRUCK = """
+import os, sys
+import tamis.cli.app, tamis.cli.run
+def strike():
+    os.kill(os.getpid(), {number})
+tamis.cli.app.app = lambda words: exec("strike()", globals())
+sys.argv = ["tamis", "plan"]
+code = tamis.cli.run.main()
+{late}
+sys.exit(code)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on Unix")
+@pytest.mark.parametrize("late", ["", "strike()"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_has_its_code_wherever_it_strikes(
+    tmp_path: Path, number: signal.Signals, late: str
+) -> None:
+    """In text that is executed, as in many an import, and also once more when all is over."""
+    (tmp_path / "struck.py").write_text(STRUCK.format(number=int(number), late=late))
+    command = [sys.executable, "-m", "struck"]
+    ran = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (128 + number, b"tamis: interrupted.\n")
+
+
 def test_a_closed_standard_output_is_no_traceback(folder: Path) -> None:
     ran = program("budget", "list", preexec_fn=lambda: os.close(1))
     assert b"Traceback" not in ran.stderr

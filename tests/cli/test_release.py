@@ -275,6 +275,39 @@ def test_counts_that_cannot_be_are_bad_data(tamis: Run, folder: Path, case: str)
     assert (ran.code, ran.out, ran.err.count("\n")) == (4, b"", 1), ran.err
 
 
+@pytest.mark.parametrize("value", [float("nan"), -float("nan")], ids=["nan", "with a sign"])
+def test_what_is_no_number_in_parquet_is_told_as_such(
+    tamis: Run, folder: Path, value: float
+) -> None:
+    pq.write_table(pa.table({"word": ["a", "b"], "n": [5.0, value]}), folder / "nan.parquet")
+    ran = tamis("release", "nan.parquet", "--key", "word", "--count", "n", *PROMISE)
+    said = "n holds what is not a number; repair these rows, or leave them out."
+    assert (ran.code, ran.out, ran.err) == (4, b"", f"tamis: {said}\n")
+
+
+def test_null_and_empty_text_are_told_apart_in_csv(tamis: Run, folder: Path) -> None:
+    keys = [None, "", ' "a", b', "c\rd", "e"]
+    rows = pa.table({"word": keys, "n": [500, 600, 700, 800, 900]})
+    pq.write_table(rows, folder / "odd.parquet")
+    ran = tamis("release", "odd.parquet", "--key", "word", "--count", "n", "--nulls", "keep",
+                *PROMISE, "--format", "csv")  # fmt: skip
+    assert ran.code == 0, ran.err
+    *_, empty, null = ran.text.split("\n")[:-1]
+    assert (empty[:3], null[:1]) == ('"",', ",")
+    read = list(csv.reader(io.StringIO(ran.text, newline="")))
+    assert [row[0] for row in read[1:]] == ["e", "c\rd", ' "a", b', "", ""]
+
+
+def test_a_cast_that_fails_on_some_row_is_told_with_what_to_do(tamis: Run, folder: Path) -> None:
+    (folder / "ages.csv").write_text("word,age\n" + "a,31\n" * 500 + "b,secret\n")
+    words = ("release", "ages.csv", "--key", "word", *PROMISE, "--where")
+    ran = tamis(*words, "age::INTEGER > 30")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (4, b"", 1)
+    assert "a cast or a sum in --where" in ran.err
+    assert "secret" not in ran.err
+    assert tamis(*words, "TRY(age::INTEGER) > 30", "--json").json["keys"] == 1
+
+
 def test_units_that_are_missing_are_bad_data(tamis: Run) -> None:
     ran = tamis("release", "-", "--key", "word", "--unit", "u", "--keys-per-unit", "1", *PROMISE,
                 stdin=b"word,u\na,\nb,\n")  # fmt: skip

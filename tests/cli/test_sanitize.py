@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -79,6 +80,30 @@ def test_the_first_line_of_a_file_is_not_listed_as_its_columns(tamis: Run, folde
         ran = tamis("sanitize", "headless.csv", *words, *PROMISE)
         assert ran.code == 2
         assert "canary" not in ran.err
+
+
+@pytest.mark.parametrize("value", ["nan", "abc", "inf", "-inf", ""])
+def test_text_that_is_no_number_is_told_as_such(tamis: Run, value: str) -> None:
+    ran = tamis("sanitize", "-", *WORDS[2:], stdin=f"word,n\na,500\nb,{value}\n".encode())
+    said = "n holds what is not a number; repair these rows, or leave them out."
+    assert (ran.code, ran.out, ran.err) == (4, b"", f"tamis: {said}\n")
+
+
+def test_a_column_of_json_lines_may_appear_late(tamis: Run, folder: Path) -> None:
+    """Later than in the first rows, which are looked at for names."""
+    rows = [{"word": f"w{i}", "n": 500} for i in range(30_000)]
+    lines = [json.dumps(row) for row in rows] + ['{"word": "last", "n": 500, "late": "x"}']
+    (folder / "late.jsonl").write_text("\n".join(lines))
+    words = ("sanitize", "late.jsonl", "--frequency", "n", *PROMISE, "--key")
+    ran = tamis(*words, "late")
+    assert (ran.code, "late holds nulls" in ran.err) == (4, True), ran.err
+    assert "no column 'latter'" in tamis(*words, "latter").err
+
+
+def test_json_lines_may_have_hundreds_of_columns(tamis: Run, folder: Path) -> None:
+    rows = [{"word": f"w{i}", "n": 500} | {f"c{i}": "x"} for i in range(300)]
+    (folder / "wide.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert tamis("sanitize", "wide.jsonl", *WORDS[2:], "--json").json["keys"] == 300
 
 
 def test_a_key_in_two_rows_is_bad_data(tamis: Run) -> None:

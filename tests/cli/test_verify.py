@@ -60,9 +60,18 @@ def test_nonsense_in_json_is_refused(tamis: Run) -> None:
 
 def test_what_is_neither_is_bad_data(tamis: Run, folder: Path) -> None:
     (folder / "odd").write_bytes(b"\xff\xfe\x00")
-    for name in ("words.csv", "nowhere.json", "odd", "."):
+    for name in ("words.csv", "nowhere.json", "odd", ".", "events.parquet"):
         ran = tamis("verify", name)
         assert (ran.code, ran.out, ran.err.count("\n")) == (4, b"", 1), name
+
+
+def test_every_command_says_alike_of_parquet_that_is_no_release(tamis: Run) -> None:
+    for words in (("verify",), ("query", "rows"), ("report",)):
+        ran = tamis(words[0], "events.parquet", *words[1:])
+        assert (ran.code, ran.out) == (4, b""), words
+        assert ran.err == (
+            "tamis: 'events.parquet' is not a release: its footer has no entry 'tamis'.\n"
+        )
 
 
 def test_a_release_that_was_changed_is_refused(tamis: Run, release: str, folder: Path) -> None:
@@ -75,7 +84,7 @@ def test_a_release_that_was_changed_is_refused(tamis: Run, release: str, folder:
     pq.write_table(table.replace_schema_metadata(footer), folder / "footer.parquet")
     data = (folder / release).read_bytes()
     (folder / "cut.parquet").write_bytes(data[: len(data) // 2])
-    for name in ("row.parquet", "table.parquet", "footer.parquet", "cut.parquet", "events.parquet"):
+    for name in ("row.parquet", "table.parquet", "footer.parquet", "cut.parquet"):
         ran = tamis("verify", name)
         assert (ran.code, ran.out, ran.err.count("\n")) == (1, b"", 1), name
         assert ran.err.startswith("tamis: refused: ")

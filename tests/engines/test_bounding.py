@@ -395,9 +395,10 @@ def test_a_unit_that_shares_its_hash_with_another_leaves_other_units_as_they_are
         pa.array([1, None]),
         pa.array([None, None], pa.string()),
         pl.Series([1.0, float("nan")]),
+        pl.Series([1.0, -float("nan")]),
         pa.array([None, None]),
     ],
-    ids=["some", "all", "nan", "no type"],
+    ids=["some", "all", "nan", "nan with a sign", "no type"],
 )
 def test_rows_that_belong_to_no_one_are_refused(engine: Engine, units: Any) -> None:
     data = pl.DataFrame({"k": ["secret", "secret"], "u": units})

@@ -122,10 +122,18 @@ def test_conditions_that_do_not_fit_the_types_are_refused_before_any_draw(
 
 def test_a_condition_that_fails_on_some_rows_shows_none_of_them(engine: Engine) -> None:
     data = pa.table({"k": ["5", "secret"]})
-    with pytest.raises(tamis.BadData, match=r"cannot be counted.*ConversionException") as refused:
+    with pytest.raises(tamis.BadData, match=r"fails on some row: put TRY\(") as refused:
         engine.count(data, Request(("k",), where="k::INTEGER = 5"))
     assert "secret" not in told(refused.value)
+    assert "Exception" not in str(refused.value)
     assert list(behind(refused.value)) == [refused.value]
+    assert counts(engine, data, Request(("k",), where="TRY(k::INTEGER) = 5")) == {("5",): 1}
+
+
+def test_a_number_that_grows_too_large_in_a_condition_is_no_damaged_file(engine: Engine) -> None:
+    data = pa.table({"k": [2**63 - 1]})
+    with pytest.raises(tamis.BadData, match=r"fails on some row: put TRY\("):
+        engine.count(data, Request(("k",), where="k * k > 5"))
 
 
 def test_a_comment_at_the_end_of_a_condition_hides_nothing(engine: Engine) -> None:

@@ -360,11 +360,24 @@ def test_a_refused_type_does_not_show_the_values_it_lists(engine: Engine, tmp_pa
         assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "request_", [Request(("late",)), Request(("k",), where="late = 'x'")], ids=["key", "where"]
+)
+def test_a_column_of_json_lines_may_appear_late(
+    engine: Engine, tmp_path: Path, request_: Request
+) -> None:
+    """Later than in the first rows, which are looked at for names."""
+    lines = ['{"k": "a"}'] * 30_000 + ['{"k": "a", "late": "x"}']
+    path = write(tmp_path / "e.jsonl", "\n".join(lines).encode())
+    assert list(counts(engine, path, request_).values()) == [1]
+
+
 COUNTS_REFUSED: dict[str, tuple[Any, str]] = {
     "negative": ([1, -1], "below 1"),
     "zero": ([1, 0], "below 1"),
     "fraction": ([1.5, 1], "fractions"),
-    "nan": ([1.0, float("nan")], "not a number"),
+    "nan": ([1.0, float("nan")], "not a number; repair"),
+    "nan with a sign": ([1.0, -float("nan")], "not a number"),
     "infinite": ([1.0, float("inf")], "too large"),
     "missing": ([1, None], "not a number"),
     "text": (["1", "secret"], "not a number"),

@@ -210,7 +210,7 @@ TOO_LATE: dict[str, tuple[Callable[[Path], Any], dict[str, Any], str]] = {
     "damaged keys": (lambda f: damaged(f, "q"), UNITS, "is it damaged"),
     "damaged units": (lambda f: damaged(f, "u"), UNITS, "is it damaged"),
     "damaged keys, any bound": (lambda f: damaged(f, "q"), AUTO, "is it damaged"),
-    "a condition that fails": (lambda f: EVENTS, {**UNITS, "where": "q::INT > 0"}, "cannot be"),
+    "a condition that fails": (lambda f: EVENTS, {**UNITS, "where": "q::INT > 0"}, "on some row"),
     "too much for pieces": (lambda f: HUGE, {**COUNTS, "tokens": "fine"}, "too often for fine"),
     "too much in all": (lambda f: MANY, {**COUNTS, "total_share": 0.1}, r"n adds up to 2\^63"),
     "too much to sample": (lambda f: MANY, {**COUNTS, "sample_size": 5}, r"n adds up to 2\^63"),

@@ -93,16 +93,17 @@ def test_sums_are_as_close_as_they_say(many: list[tamis.Release], where: str) ->
     assert abs(((estimates - 1.03 * truth) / errors).mean()) > 1.5
 
 
-def test_counts_and_sums_of_nothing_are_zero(release: tamis.Release) -> None:
+def test_counts_and_sums_of_nothing_are_zero_but_could_be_more(release: tamis.Release) -> None:
     for ask in (release.sum, release.count):
         answer = ask("word = 'no such'")
-        assert (answer.estimate, answer.standard_error, answer.low, answer.high) == (0, 0, 0, 0)
+        assert (answer.estimate, answer.standard_error, answer.low) == (0, 0, 0)
+        assert answer.high > 1  # keys that chance left out
 
 
 def test_an_answer_is_a_number_with_an_interval(release: tamis.Release) -> None:
     answer = release.sum()
     assert answer.low < float(answer) < answer.high
-    assert answer.high - answer.estimate == pytest.approx(1.96 * answer.standard_error, rel=1e-3)
+    assert answer.high - answer.estimate > 1.95 * answer.standard_error
     assert "+-" in str(answer)
     assert "95%" in repr(answer)
 

@@ -55,7 +55,12 @@ OTHER_KINDS: dict[str, list[Any]] = {
     "durations": [datetime.timedelta(1), datetime.timedelta(2)],
 }
 
+NOT_TEXT = pa.Array.from_buffers(pa.string(), 2, pa.array([b"secret\xff", b"b"]).buffers())
+
 REFUSED: dict[str, tuple[Any, str]] = {
+    "not UTF-8": (NOT_TEXT, "text that is not in UTF-8"),
+    "not UTF-8, dictionary": (NOT_TEXT.dictionary_encode(), "text that is not in UTF-8"),
+    "not UTF-8, chunks": (pa.chunked_array([TEXT, NOT_TEXT]), "text that is not in UTF-8"),
     "null": (["secret", None], "nulls"),
     "only nulls": ([None], "nulls"),
     "pandas null": (pd.Series(["secret", None]), "nulls"),

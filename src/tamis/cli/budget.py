@@ -102,6 +102,7 @@ def history(name: Name, /, *, ledger: o.Ledger = None, json: o.Json = False) -> 
 
 
 def _describe(budget: Budget) -> dict[str, Any]:
+    next_one = budget.remaining
     return {
         "name": budget.name,
         "unit": budget.unit,
@@ -110,7 +111,8 @@ def _describe(budget: Budget) -> dict[str, Any]:
         "created": budget.created.isoformat(),
         "releases": budget.entries,
         "spent_epsilon": budget.spent_epsilon,
-        "remaining_epsilon": budget.remaining,
+        "remaining_epsilon": next_one.epsilon,
+        "remaining_epsilon_with_delta": next_one.delta,
         "remaining_delta": budget.remaining_delta,
     }
 
@@ -119,8 +121,11 @@ def _told(budget: Budget) -> dict[str, Any]:
     """The same for people: what is spent is rounded up, and what is left is rounded down."""
     from tamis.privacy.ledger.budget import at_least, at_most
 
-    half = at_most(budget.remaining_delta / 2)
-    left = at_most(budget.remaining)
+    left = budget.remaining
+    once = f"for one more release, with delta {at_most(left.delta)}"
+    if left.epsilon == 0:
+        some = budget.remaining_delta > 0
+        once = "or less than a millionth of the budget" if some else "no delta is left"
     return {
         "name": budget.name,
         "unit": budget.unit,
@@ -129,7 +134,7 @@ def _told(budget: Budget) -> dict[str, Any]:
         "created": budget.created.isoformat(),
         "releases": budget.entries,
         "spent epsilon": at_least(budget.spent_epsilon),
-        "remaining epsilon": f"{left} (for one more release, with delta {half})",
+        "remaining epsilon": f"{at_most(left.epsilon)} ({once})",
         "remaining delta": at_most(budget.remaining_delta),
     }
 

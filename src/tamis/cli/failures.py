@@ -60,9 +60,18 @@ def explain(error: Exception, words: Collection[str] = ()) -> tuple[int, str]:
     for kind, code in _CODES:
         if isinstance(error, kind):
             return code, _in_options(error, words)
+    return FAILED, _unforeseen(error)
+
+
+def _unforeseen(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return (
+            "memory ran out; a lower --memory makes the work smaller parts. See in the ledger "
+            "whether a budget was charged before."
+        )
     if isinstance(error, OSError) and error.strerror:
-        return FAILED, f"the operating system refused it: {error.strerror}."
-    return FAILED, (
+        return f"the operating system refused it: {error.strerror}."
+    return (
         f"internal error ({type(error).__name__}); set TAMIS_DEBUG=1 to see where. What it shows "
         "may hold data."
     )

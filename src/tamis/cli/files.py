@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tamis.cli import streams
 from tamis.cli.failures import Failed
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
 
     from tamis.releases.release import Release
 
+_SPECIAL = frozenset(',"\r\n')  # what a field of CSV in no quotes cannot hold
 Kind = Literal["parquet", "csv", "json"]
 
 
@@ -146,9 +145,13 @@ def table_bytes(table: pa.Table, kind: Kind) -> bytes:
 
 
 def _csv(table: pa.Table) -> bytes:
-    """With a header, in UTF-8; a missing value is an empty field."""
-    sink = StringIO(newline="")
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(table.column_names)
-    writer.writerows([streams.plain(v) for v in row.values()] for row in streams.records(table))
-    return sink.getvalue().encode()
+    """With a header, in UTF-8; what is missing is an empty field, and empty text is ""."""
+    rows = [table.column_names, *(row.values() for row in streams.records(table))]
+    lines = (",".join(map(_field, row)) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _field(value: Any) -> str:
+    text = streams.plain(value)
+    plain = value is None or (text and not set(text) & _SPECIAL)
+    return text if plain else '"{}"'.format(text.replace('"', '""'))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tamis.engines.database import Database
     from tamis.engines.source import Source
+    from tamis.sampling.frequencies import Ints
     from tamis.sampling.schemes import Scheme
 
 
@@ -45,7 +46,7 @@ def files(paths: Sequence[str]) -> Iterator[list[str]]:
 def counted(
     path: str, numbers: Sequence[str], table: str | None = None, keys: Sequence[str] = ()
 ) -> pa.Table:
-    """A table with columns of whole numbers, read whole; other text of a file stays text."""
+    """A table with columns of whole numbers (int64), read whole; other text stays text."""
     from tamis.engines.database import Database
     from tamis.engines.source import source_of
 
@@ -58,17 +59,22 @@ def counted(
 def _read(
     database: Database, source: Source, numbers: Sequence[str], keys: Sequence[str]
 ) -> pa.Table:
+    from tamis.engines.columns import NO_NUMBER
     from tamis.engines.condition import unknown
 
     database.attach(source)
-    source, types = database.typed(source)
+    source, types = database.typed(source, wanted=(*numbers, *keys))
     for name in (*numbers, *keys):
         if name not in types:
             raise InvalidInput(unknown(name, list(types), listed=not source.untyped))
-    changed = _changed([name for name in numbers if types[name] == "VARCHAR"])
+    texts = [name for name in numbers if types[name] == "VARCHAR"]
+    changed = _changed(texts)
     read: pa.Table = database.run(f"SELECT *{changed} FROM {source.table}", "to_arrow_table")
+    for name in texts:
+        if read[name].null_count:
+            raise BadData(f"{name} holds {NO_NUMBER}.")
     for name in numbers:
-        _check(read, name)
+        read = read.set_column(read.column_names.index(name), name, [_whole(read, name)])
     return read
 
 
@@ -81,11 +87,11 @@ def _changed(texts: Sequence[str]) -> str:
     return f" REPLACE ({casts})" if casts else ""
 
 
-def _check(read: pa.Table, name: str) -> None:
+def _whole(read: pa.Table, name: str) -> Ints:
     from tamis.sampling.frequencies import check_frequencies
 
     try:
-        check_frequencies(read[name], name)
+        return check_frequencies(read[name], name)
     except InvalidInput as error:  # it is not the user's words that are wrong, but the data
         raise BadData(str(error)) from None
 

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from tamis.cli.plan import expected, percent, suggestions
+from tamis.privacy.errors import counted
 from tamis.weighted.show import column
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def page(plan: Plan, document: dict[str, Any]) -> str:
     g = plan.guarantee
     promise = (
         f"epsilon {g.epsilon:g}, delta {g.delta:g} for one {g.unit} with at most "
-        f"{g.keys_per_unit:,} keys and {g.elements_per_key:,} elements in each"
+        f"{counted(g.keys_per_unit, 'key')} and {counted(g.elements_per_key, 'element')} in each"
     )
     body = [
         "<h1>Plan of a release</h1>",

@@ -9,12 +9,12 @@ from cyclopts import Parameter
 
 from tamis.cli import files, streams
 from tamis.cli import options as o
+from tamis.privacy.answer import Answer
 from tamis.privacy.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tamis.releases.answer import Answer
     from tamis.releases.release import Release
 
 EXAMPLES = """Examples:
@@ -25,7 +25,8 @@ EXAMPLES = """Examples:
 
 Questions:
   top N             the N most frequent keys
-  sum, count        how often keys occur, how many there are (named or not)
+  sum, count        how often keys occur, how many there are: with those frequent
+                    enough to be named that chance left out
   quantile P        the P-quantile of the estimates, such as 0.5
   rank KEY          the place of a key, from 1
   above KEY         the keys that are more frequent than this one
@@ -34,7 +35,7 @@ Questions:
   suppressed        how much is not named (if a share was spent on the total)
   "SELECT ..."      SQL on the table release"""
 
-Answered = dict[str, Any]
+Answered = Answer | dict[str, float]
 _SQL = ("select", "with", "from")
 
 
@@ -67,7 +68,7 @@ def query(
         _show_table(_run_sql(opened, question, words, where), limit, format, json)
         return
     answer = _answer(opened, question, words, where)
-    if isinstance(answer, dict):
+    if isinstance(answer, (Answer, dict)):
         _show_answer(question, answer, format, json)
     else:
         _show_table(answer.to_arrow(), limit, format, json)
@@ -91,8 +92,8 @@ def _answer(
         "below": (-1, lambda: release.rows(where).below(*_key(release, words))),
         "rank": (-1, lambda: {"rank": release.rows(where).rank(*_key(release, words))}),
         "quantile": (1, lambda: {"quantile": release.rows(where).quantile(_number(words[0]))}),
-        "sum": (0, lambda: _interval(release.sum(where))),
-        "count": (0, lambda: _interval(release.count(where))),
+        "sum": (0, lambda: release.sum(where)),
+        "count": (0, lambda: release.count(where)),
         "suppressed": (0, lambda: _suppressed(release, where)),
     }
     if question not in known:
@@ -104,20 +105,10 @@ def _answer(
     return ask()
 
 
-def _suppressed(release: Release, where: str | None) -> Answered:
+def _suppressed(release: Release, where: str | None) -> Answer:
     if where is not None:
         raise InvalidInput("suppressed is about all keys; leave out --where.")
-    return _interval(release.suppressed())
-
-
-def _interval(answer: Answer) -> Answered:
-    return {
-        "estimate": answer.estimate,
-        "standard_error": answer.standard_error,
-        "low": answer.low,
-        "high": answer.high,
-        "coverage": answer.coverage,
-    }
+    return release.suppressed()
 
 
 def _key(release: Release, words: Sequence[str]) -> list[pa.Scalar]:
@@ -175,10 +166,8 @@ def _show_answer(question: str, answer: Answered, format: Any, json: bool) -> No
     if format is not None:
         raise InvalidInput(f"--format is for rows; the answer to {question} is not: use --json.")
     if json:
-        streams.put_json(answer)
-    elif "low" in answer:
-        from tamis.releases.answer import Answer
-
-        streams.put(str(Answer(answer["estimate"], answer["standard_error"], answer["coverage"])))
+        streams.put_json(answer.describe() if isinstance(answer, Answer) else answer)
+    elif isinstance(answer, Answer):
+        streams.put(str(answer))
     else:
         streams.put(f"{answer[question]:,.12g}")

@@ -18,6 +18,18 @@ PIPE_CLOSED = 128 + 13
 _signals: list[int] = []  # that came while a command was running
 
 
+class Interrupted(SystemExit):
+    """A signal asked to end; wherever nobody waits for it, it is the exit code.
+
+    A KeyboardInterrupt would not do: if it strikes in an ``exec`` of text, of which imports are
+    full, Python remembers it and ends as if by Ctrl-C, caught or not.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.exit_code = 128 + number
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; without arguments, those of the program are taken."""
     if argv is None:
@@ -28,9 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has seen enough
         streams.give_up()
         return PIPE_CLOSED
-    except KeyboardInterrupt:
+    except (Interrupted, KeyboardInterrupt) as reason:
         streams.say("tamis: interrupted.")
-        return 128 + (_signals[0] if _signals else signal.SIGINT)
+        return reason.exit_code if isinstance(reason, Interrupted) else 128 + signal.SIGINT
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -43,7 +55,7 @@ def _run(argv: Sequence[str]) -> int:
         raise
     except Exception as error:
         if _signals:  # DuckDB makes an error of its own of an interruption
-            raise KeyboardInterrupt from None
+            raise Interrupted(_signals[0]) from None
         return _failed(error, argv)
     return failures.DONE
 
@@ -78,4 +90,4 @@ def _prepare() -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """End in order, so that folders with spilled data are removed."""
     _signals.append(number)
-    raise KeyboardInterrupt
+    raise Interrupted(number)

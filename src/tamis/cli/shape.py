@@ -70,7 +70,5 @@ def _numbers(text: str) -> tuple[float, int, int]:
 
 def public(path: str, column: str, table: str | None) -> Shape:
     """The frequencies of a histogram that is public."""
-    from tamis.sampling.frequencies import check_frequencies
-
     read = inputs.counted(path, [column], table)
-    return Shape(f"{column} of {path}", check_frequencies(read[column], column))
+    return Shape(f"{column} of {path}", read[column].to_numpy())

@@ -68,7 +68,7 @@ def units_of(text: str) -> Units:
             f"{KEYS} and {UNITS}, not {text!r}."
         )
     read = inputs.counted(text, (KEYS, UNITS))
-    columns = (read[name].cast("double").to_numpy() for name in (KEYS, UNITS))
+    columns = (read[name].to_numpy().astype(np.float64) for name in (KEYS, UNITS))
     return Units(f"as many keys as {text} says", *columns)
 
 

@@ -36,7 +36,7 @@ def verify(
     The certificate's integers are rebuilt and checked against the definition of
     differential privacy. For a release, its rows must also follow from its tokens
     and fit its digest, which is printed: compare it with a published one. The exit
-    code is 0 if all holds and 1 if it was refused.
+    code is 0 if all holds, 1 if it was refused, and 4 if there is nothing to check.
     """
     is_release = file != STANDARD and _start(file) == _PARQUET
     if digest is not None and not is_release:
@@ -66,10 +66,13 @@ def _start(path: str) -> bytes:
 def _release(path: str) -> dict[str, str]:
     """Whatever is wrong with a release that is there is a reason to refuse it."""
     import tamis
+    from tamis.releases.file import NoRelease
 
     try:
         opened = tamis.open(path)
         return {"checked": opened.verify(), "digest": opened.digest}
+    except NoRelease:
+        raise
     except InvalidInput as error:
         raise Refused(str(error)) from None
 

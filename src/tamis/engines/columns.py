@@ -18,6 +18,7 @@ _FLOATS = ("FLOAT", "DOUBLE")
 _CASTS = {"ENUM": "::VARCHAR", "TIMESTAMP_S": "::TIMESTAMP_MS"}
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _TIMES = ("DATE", "TIME", "TIME_NS", *_MOMENTS)
+NO_NUMBER = "what is not a number; repair these rows, or leave them out"
 _KEYS = (*_NUMBERS, *_TIMES, "VARCHAR", "BOOLEAN", "UUID", "ENUM", "BLOB")
 
 
@@ -98,7 +99,7 @@ class Columns:
         most = "2::HUGEINT ** 53" if floating else "2::HUGEINT ** 62"
         missing = "many IS NULL" + (f" OR {_not_a_number('many')}" if floating else "")
         return {
-            missing: "what is not a number",
+            missing: NO_NUMBER,
             "many < 1": "values below 1; leave out keys that do not occur",
             "many <> floor(many)": "fractions; give whole numbers",
             f"many > {most}": "values that are too large to be exact; use a coarser unit",
@@ -111,5 +112,8 @@ class Columns:
 
 
 def _not_a_number(column: str) -> str:
-    """Asked of the text: the statistics of a Parquet file leave NaN out, so isnan is not asked."""
-    return f"{column}::VARCHAR = 'nan'"
+    """Asked of the text: the statistics of a Parquet file leave NaN out, so isnan is not asked.
+
+    NaN may have a sign, as some processors compute it.
+    """
+    return f"ends_with({column}::VARCHAR, 'nan')"

@@ -44,6 +44,13 @@ def check_condition(where: str, columns: Collection[str] | None = None, listed: 
     return where
 
 
+def columns_of(where: str | None) -> set[str]:
+    """The names that a condition uses, if it is one."""
+    parts = [] if where is None else _nodes(_parse(where))
+    names = {str(n["column_names"][-1]) for n in parts if n.get("class") == "COLUMN_REF"}
+    return names - _NOT_COLUMNS
+
+
 def _parse(where: object) -> Any:
     """The parsed condition, if it is one: all else in the query must be as it was written here."""
     if not isinstance(where, str) or not where.strip():

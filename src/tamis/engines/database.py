@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal
 
 import duckdb
@@ -19,6 +19,8 @@ Progress = Callable[[str, float], None]  # what is going on, and how many per ce
 Fetch = Literal["fetchall", "fetchnumpy", "to_arrow_table"]
 
 SETTINGS = (
+    # DuckDB 2.0 lets the CSV reader cast where TRY_CAST is asked for, and then it fails
+    "SET disabled_optimizers = 'type_pushdown'",
     "SET enable_progress_bar = true",  # or DuckDB would not say how far it is
     "SET enable_progress_bar_print = false",  # it would go to stdout
     "SET python_enable_replacements = false",  # names in a query are tables, not Python variables
@@ -28,7 +30,8 @@ SETTINGS = (
     "SET force_mbedtls_unsafe = 'true'",
     "SET temp_file_encryption = true",
 )
-_LOOK = 0.2  # seconds between looks at a running query
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+_LOOK = 0.1  # seconds between looks at a running query
 
 
 class Database:
@@ -44,9 +47,11 @@ class Database:
         failed = attempt(lambda: self._connect(given), duckdb.Error, RuntimeError)
         if failed is not None:
             self.close()
+            limits = {"memory": memory, "threads": threads}
+            told = (f"{name}={shown(n)}" for name, n in limits.items() if n is not None)
             raise InvalidInput(
-                f"memory={shown(memory)}, threads={shown(threads)}: DuckDB takes a memory limit "
-                "such as '4GB' and a number of threads of at least 1."
+                f"{', '.join(told)}: DuckDB takes a memory limit such as '4GB' and a number of "
+                "threads of at least 1."
             )
 
     def _connect(self, config: dict[str, Any]) -> None:
@@ -63,6 +68,13 @@ class Database:
     def connection(self) -> duckdb.DuckDBPyConnection:
         assert self._connection is not None
         return self._connection
+
+    @property
+    def memory(self) -> int:
+        """How many bytes DuckDB may use."""
+        said = self.connection.execute("SELECT current_setting('memory_limit')").fetchall()
+        number, unit = said[0][0].split()
+        return int(float(number) * 1024 ** _UNITS.index(unit))
 
     def step(self, what: str, end: float) -> None:
         """What is going on from here to ``end`` per cent of all; with 0, all begins anew."""
@@ -94,9 +106,17 @@ class Database:
             self.run(f"ATTACH {text(source.attach)} AS data (READ_ONLY)", wrong=wrong)
             self.run("USE data")
 
-    def typed(self, source: Source, wrong: str | None = None) -> tuple[Source, dict[str, str]]:
-        """A source, and the types of its columns; in files without types, all of them are text."""
+    def typed(
+        self, source: Source, wrong: str | None = None, wanted: Collection[str] = ()
+    ) -> tuple[Source, dict[str, str]]:
+        """A source, and the types of its columns; in files without types, all of them are text.
+
+        Where names are found in the rows, the first rows are looked at, and all of them only if
+        some that are ``wanted`` are not there: that takes longer than counting.
+        """
         types = self._types(source, wrong)
+        if source.loose and not types.keys() >= set(wanted):
+            types = self._types(source.looked_through(), wrong)
         if source.loose:
             source = source.as_text(list(types))
             types = self._types(source, wrong)
@@ -167,6 +187,11 @@ class _Call(threading.Thread):
 def _refusal(error: Exception, wrong: str) -> Exception:
     if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
         return BadData("memory (or the disk behind it) was not enough; raise memory.")
+    if isinstance(error, (duckdb.ConversionException, duckdb.OutOfRangeException)):
+        return BadData(
+            "a cast or a sum in where=, or in a query or view that is read, fails on some row: put "
+            "TRY(...) around it, as in TRY(age::INTEGER) > 30, which gives NULL there."
+        )
     if isinstance(error, duckdb.Error):
         return BadData(f"{wrong} ({type(error).__name__}).")
     return error

@@ -9,14 +9,15 @@ import pyarrow as pa
 
 from tamis.engines.attempt import attempt
 from tamis.engines.columns import Columns
-from tamis.engines.condition import check_condition
+from tamis.engines.condition import check_condition, columns_of
 from tamis.engines.database import Database, Progress
 from tamis.engines.pairs import Pairs
 from tamis.engines.protocol import Counted, Engine, Ints, Request
 from tamis.engines.source import Source, source_of
 from tamis.privacy.errors import BadData, InvalidInput
 
-AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time
+AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time, at most
+_BYTES = 48  # for each of them, beside what DuckDB uses
 _OWN_FUNCTIONS = "SELECT 1 FROM duckdb_functions() WHERE database_name = 'data' AND NOT internal"
 
 
@@ -55,7 +56,8 @@ class DuckDB:
                 f"unit {request.unit!r} is missing in some rows: whom they belong to is not known; "
                 f"leave them out with where={request.unit + ' IS NOT NULL'!r}, or repair them."
             )
-        pairs = Pairs(self._database, rows, columns, self._at_once)
+        at_once = min(self._at_once, self._database.memory // (4 * _BYTES) + 1)
+        pairs = Pairs(self._database, rows, columns, at_once)
         return _Counted(self, columns, pairs)
 
     # --- reading ---------------------------------------------------------------------------------
@@ -105,7 +107,8 @@ class DuckDB:
         wrong = f"{source.name} cannot be read; is it damaged, or of another kind than it says?"
         if source.attach is not None:
             wrong = f"{source.name} has no such table, or the query in table= is not valid"
-        source, types = self._database.typed(source, wrong)
+        named = {n for n in (*request.key, request.unit, request.count) if n is not None}
+        source, types = self._database.typed(source, wrong, named | columns_of(request.where))
         return source, Columns(request, types, listed=not source.untyped)
 
     def _check_where(self, source: Source, where: str | None, columns: Columns) -> None:

@@ -51,6 +51,10 @@ class Source:
     loose: bool = False
     name: str = "data"
 
+    def looked_through(self) -> Source:
+        """The same, with the names of columns from all rows, and not only from the first ones."""
+        return replace(self, table=f"{self.table[:-1]}, sample_size=-1)")
+
     def as_text(self, columns: list[str]) -> Source:
         """The same, with these columns, all of them text."""
         table = f"{self.table[:-1]}, columns={_text_columns(columns)})"
@@ -100,7 +104,8 @@ def _files(paths: list[str], table: str | None) -> Source:
         return Source(f"{read}, {options})", quick=False, untyped=True, name=name)
     if reader == "read_json":
         lines = ", format='newline_delimited'" if suffix in (".jsonl", ".ndjson") else ""
-        read += f"{lines}, hive_partitioning=false)"
+        # or many names of columns would be taken for the keys of one map
+        read += f"{lines}, hive_partitioning=false, map_inference_threshold=-1)"
         return Source(read, quick=False, untyped=True, loose=True, name=name)
     _check_schemas(files)
     return Source(f"{read}, hive_partitioning=false)", name=name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from importlib.metadata import version
+from math import expm1
 from typing import Any
 
 from tamis.privacy.certificate import Certificate
@@ -56,6 +57,16 @@ class About:
     @property
     def certificate(self) -> Certificate:
         return self.plan.certificate
+
+    @property
+    def total(self) -> tuple[float, float] | None:
+        """The noisy number of all elements (after bounding) and the variance of its noise."""
+        for part in self.parts:
+            if part.purpose == TOTAL and part.value is not None:
+                most = self.guarantee.keys_per_unit * self.guarantee.elements_per_key
+                gone = expm1(-part.epsilon / most)
+                return float(part.value), 2 * (1 + gone) / gone**2
+        return None
 
     def check(self) -> None:
         """Refuse parts that do not add up to the guarantee, or keys certified for another one."""

@@ -19,6 +19,10 @@ NAME = b"tamis"
 _KINDS = [pa.int64(), pa.float64(), pa.int64(), pa.int64()]  # of what is added to the keys
 
 
+class NoRelease(BadData):
+    """A Parquet file that does not even say that it is a release."""
+
+
 def footer(table: pa.Table, about: About) -> dict[str, Any]:
     """All that the file says beside its rows; the digest covers the rest of it, and the rows."""
     types = [type_in_words(kind) for kind in table.schema.types[: len(about.key)]]
@@ -50,7 +54,7 @@ def read(path: str | Path) -> tuple[pa.Table, About]:
     except (pa.ArrowException, OSError):
         raise BadData(f"{str(path)!r} cannot be read as Parquet; it may be damaged.") from None
     if NAME not in said:
-        raise BadData(f"{str(path)!r} is not a release: its footer has no entry 'tamis'.")
+        raise NoRelease(f"{str(path)!r} is not a release: its footer has no entry 'tamis'.")
     text, again = said[NAME], table.schema.metadata or {}  # what Arrow's own entry repeats of it
     fields = (set(field.metadata or {}) - {b"PARQUET:field_id"} for field in table.schema)
     if set(said) - {NAME, b"ARROW:schema"} or again not in ({}, {NAME: text}) or any(fields):

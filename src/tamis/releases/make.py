@@ -78,8 +78,9 @@ def release(
     scheme, tokens, coverage
         as in `tamis.plan`.
     sample_size
-        about how many keys a weighted sample should have, in place of a scheme: tau comes from a
-        noisy number of elements, which costs ``total_share`` of epsilon (then 0.02 if not given).
+        at most about how many keys a weighted sample should have, in place of a scheme: tau is
+        this size over a noisy number of elements, which costs ``total_share`` of epsilon (then 0.02
+        if not given). Where few keys hold most of the elements, the sample is much smaller.
     total_share, bound_share
         shares of epsilon: for the noisy number of elements, so that what is not released can be
         estimated (`Release.suppressed`), and for the choice of ``keys_per_unit``.

@@ -26,4 +26,7 @@ def bar(wanted: bool | None) -> Iterator[Report]:
     columns = TextColumn("{task.description}"), BarColumn(), percent, TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("reading", total=100)
-        yield lambda what, done: progress.update(task, description=what, completed=done)
+        # drawn at once: what is told while others keep the machine busy would never be seen
+        yield lambda what, done: progress.update(
+            task, description=what, completed=done, refresh=True
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.engines.condition import check_condition
+from tamis.privacy.answer import Answer
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.errors import BadData, InvalidInput, counted, shown
 from tamis.privacy.guarantee import Guarantee
-from tamis.releases import file
-from tamis.releases.about import TOTAL, About
-from tamis.releases.answer import Answer
+from tamis.releases import file, sums
+from tamis.releases.about import About
 from tamis.sampling.counted import distinct
 from tamis.weighted import order
-from tamis.weighted.estimators import Estimator, MaximumLikelihood, moments
+from tamis.weighted.estimators import MaximumLikelihood
 from tamis.weighted.lookup import place
 from tamis.weighted.plan import Plan
 from tamis.weighted.sample import ADDED, PrivateSample, tabulate
@@ -155,13 +156,18 @@ class Release:
         """The frequencies of all keys that satisfy a condition, also of those that are not named.
 
         Keys that are rarely named count more when they are. Keys too rare to be named at all are
-        not in it: the answer is a little low then.
+        not in it: ``low`` is at most the sum over all keys, ``high`` at least that over the keys
+        named half of the time. Without a condition, a release that spent a ``total_share`` knows
+        the sum over all keys, and its interval is of that.
         """
-        return self._answer(where, self.plan.estimator)
+        if where is None and not self.about.part and (total := self.about.total) is not None:
+            return Answer.normal(total[0], sqrt(total[1]), self.plan.coverage)
+        return sums.over_keys(self.rows(where).sample, self.plan.estimator)
 
     def count(self, where: str | None = None) -> Answer:
         """How many keys satisfy a condition, also of those that are not named (as in `sum`)."""
-        return self._answer(where, MaximumLikelihood(self.plan.mechanism.law, _occurs))
+        occurs = MaximumLikelihood(self.plan.mechanism.law, _occurs)
+        return sums.over_keys(self.rows(where).sample, occurs)
 
     def suppressed(self) -> Answer:
         """How many elements (after bounding) belong to keys that are not named.
@@ -171,30 +177,9 @@ class Release:
         """
         if self.about.part:
             raise InvalidInput("suppressed is asked of a whole release, not of a part of it.")
-        part = next(
-            (p for p in self.about.parts if p.value is not None and p.purpose == TOTAL), None
-        )
-        if part is None or part.value is None:
+        if (total := self.about.total) is None:
             raise InvalidInput("the release has no total; make one with total_share=0.02, say.")
-        g, table = self.guarantee, self.to_arrow()
-        rate = part.epsilon / (g.keys_per_unit * g.elements_per_key)
-        noise = 2 * np.exp(-rate) / np.expm1(-rate) ** 2
-        widths = table["high"].to_numpy() - table["low"].to_numpy()
-        deviations = widths / (2 * Answer(0, 1, self.plan.coverage).high)
-        named = float(np.sum(table["estimate"].to_numpy()))
-        error = float(np.sqrt(noise + np.sum(deviations**2)))
-        return Answer(part.value - named, error, self.plan.coverage)
-
-    def _answer(self, where: str | None, estimator: Estimator) -> Answer:
-        """A sum over named keys; its variance is that at the frequencies that are estimated."""
-        rows = self.rows(where)
-        if not len(rows):
-            return Answer(0.0, 0.0, self.plan.coverage)
-        likely = np.maximum(1, np.rint(rows.to_arrow()["estimate"].to_numpy())).astype(np.int64)
-        values, many = np.unique(likely, return_counts=True)
-        variance = moments(self.plan.mechanism.law, estimator, values).variance
-        estimate = float(np.sum(estimator.values(rows.sample.whole_tokens())))
-        return Answer(estimate, float(np.sqrt(variance @ many)), self.plan.coverage)
+        return sums.not_named(self.sample, *total)
 
     def _part(self, places: Ints) -> Release:
         """The rows at these places."""

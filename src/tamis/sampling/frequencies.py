@@ -99,7 +99,9 @@ def _from_decimals(column: Any, name: str) -> Any:
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:  # its message holds a value
-        raise InvalidInput(f"{name} holds decimals that are not whole or not below 2^63.") from None
+        raise InvalidInput(
+            f"{name} holds decimals that are not whole or not below 2^63; give whole numbers."
+        ) from None
 
 
 def _from_python(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:

@@ -43,7 +43,18 @@ def key_column(keys: pa.Array | pa.ChunkedArray | npt.ArrayLike, name: str = "ke
             f"{name} must be text, whole numbers, dates or the like, not {column.type}; "
             "convert them to text first."
         )
+    _check_text(column, name)
     return column
+
+
+def _check_text(column: Any, name: str) -> None:
+    """Refuse text that is none, and that nobody could read: Arrow trusts whoever made a column."""
+    try:
+        column.validate(full=pa.types.is_large_string(column.type))
+    except pa.ArrowInvalid:
+        raise InvalidInput(
+            f"{name} holds text that is not in UTF-8; repair it, or give it as bytes."
+        ) from None
 
 
 def _column(keys: Any, name: str) -> Any:

@@ -9,7 +9,8 @@ import pytest
 
 from tamis.privacy.errors import BudgetRefused, InvalidInput, LedgerUnavailable
 from tamis.privacy.guarantee import Guarantee
-from tamis.privacy.ledger import Entry, Ledger
+from tamis.privacy.ledger import Budget, Entry, Ledger
+from tamis.privacy.ledger.spending import Cost
 from tests.privacy.ledger.conftest import Place
 
 PEOPLE = Guarantee(0.5, 1e-8, keys_per_unit=4, elements_per_key=2, unit="user_id")
@@ -55,10 +56,10 @@ def test_the_ledger_shows_what_is_spent_and_what_is_left(ledger: Ledger) -> None
     ledger.charge("visits", PEOPLE, "")
     another, visits = ledger.budgets()
     assert (another.name, another.entries, another.spent_epsilon) == ("another", 0, 0.0)
-    assert (another.remaining, another.remaining_delta) == (2.0, 1e-5)
+    assert (another.remaining.epsilon, another.remaining_delta) == (2.0, 1e-5)
     assert visits == ledger.show("visits")
     assert (visits.entries, visits.spent_epsilon) == (1, 0.5)
-    assert 0.5 <= visits.remaining < 0.51
+    assert 0.5 <= visits.remaining.epsilon < 0.51
     assert visits.remaining_delta == 9.9e-7
     assert visits.largest_epsilon(1e-8) >= 0.5
 
@@ -92,7 +93,22 @@ def test_many_small_releases_fit_that_would_not_by_adding_up(ledger: Ledger) -> 
     budget = ledger.show("visits")
     assert sum(e.epsilon for e in accepted) > 1.25
     assert 0.45 < budget.spent_epsilon < 0.55
-    assert 0.45 < budget.remaining < 0.55
+    assert 0.45 < budget.remaining.epsilon < 0.55
+
+
+def test_what_is_left_for_a_release_with_a_smaller_delta_is_not_called_nothing() -> None:
+    many = ((Cost(0.05, 1e-9), 25),)
+    budget = Budget("visits", 1.0, 1e-6, "user_id", date(2024, 5, 1), many)
+    assert budget.largest_epsilon(budget.remaining_delta / 2) == 0
+    left = budget.remaining
+    assert 0.05 < left.epsilon < 0.06
+    assert left.delta == budget.remaining_delta / 100
+    assert budget.can_afford(people(*left))
+
+
+def test_nothing_is_left_where_no_delta_is() -> None:
+    budget = Budget("visits", 1.0, 1e-6, "user_id", date(2024, 5, 1), ((Cost(0.5, 1e-6), 1),))
+    assert budget.remaining == Cost(0.0, 0.0)
 
 
 def test_asking_costs_nothing(ledger: Ledger) -> None:

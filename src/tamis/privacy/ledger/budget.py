@@ -16,6 +16,7 @@ from tamis.privacy.ledger.spending import Cost, Costs
 
 EPSILON_UNIT = Fraction(1, 10**12)
 DELTA_UNIT = Fraction(1, 10**30)
+_SHARES = (2, 100, 1_000_000)  # of the delta that is left: the parts for one further release
 _LONGEST_NAME = 100
 _LONGEST_PURPOSE = 1000
 
@@ -57,15 +58,21 @@ class Budget:
         return spending.floor_float(left)
 
     @property
-    def remaining(self) -> float:
-        """The largest epsilon of one further release that takes half of the delta that is left.
+    def remaining(self) -> Cost:
+        """What one further release may take: the largest epsilon with half of the delta left.
 
-        Half, because composition saves epsilon only where some delta is free. What a release with
-        another delta may take is told by ``largest_epsilon``. Where composition adds less than a
-        thousandth, it is the plain difference.
+        Half, because composition saves epsilon only where some delta is free. Where that leaves
+        nothing for a release, it takes a hundredth or a millionth of the delta; epsilon is 0 if
+        that allows less than a millionth of the budget too. What a release with another delta may
+        take is told by ``largest_epsilon``. Where composition adds less than a thousandth, it is
+        the plain difference.
         """
-        delta = self.remaining_delta / 2
-        return min(self.epsilon, self.simply_left(delta)) if delta > 0 else 0.0
+        for share in _SHARES:
+            delta = self.remaining_delta / share
+            left = min(self.epsilon, self.simply_left(delta)) if delta > 0 else 0.0
+            if left > 0:
+                return Cost(left, delta)
+        return Cost(0.0, 0.0)
 
     def simply_left(self, delta: float) -> float:
         """`largest_epsilon` to tell people: where it is the plain difference, nearly, just that."""
@@ -78,10 +85,12 @@ class Budget:
     def can_afford(self, guarantee: Guarantee) -> bool:
         """Whether a release with this guarantee fits; a guarantee for other units is refused."""
         if guarantee.unit != self.unit:
+            rows = self.unit == Guarantee.unit  # which have no column of their own
+            ask = "without a unit" if rows else f"with unit={self.unit!r}"
             raise InvalidInput(
                 f"The guarantee is for unit {guarantee.unit!r} but budget {self.name!r} protects "
-                f"unit {self.unit!r}: protecting one does not protect the other; release with "
-                f"unit={self.unit!r}, or name a budget for {guarantee.unit!r}."
+                f"unit {self.unit!r}: protecting one does not protect the other; name a budget for "
+                f"{guarantee.unit!r}, or release {ask}."
             )
         return spending.fits_with(self.costs, cost_of(guarantee), self.total)
 

@@ -1,0 +1,33 @@
+"""What callers need is there after `import tamis`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tamis
+from tamis.privacy import errors
+from tamis.privacy.ledger import open_ledger
+from tamis.privacy.verify import Refused
+
+COUNTS = {"key": "k", "count": "n", "delta": 1e-8, "budget": "b"}
+
+
+def test_every_name_is_there() -> None:
+    assert {name for name in tamis.__all__ if hasattr(tamis, name)} == set(tamis.__all__)
+    assert dir(tamis) == sorted(tamis.__all__)
+
+
+def test_all_errors_can_be_caught_by_public_names() -> None:
+    raised = {e for e in vars(errors).values() if isinstance(e, type)} | {Refused}
+    assert all(getattr(tamis, error.__name__) is error for error in raised)
+
+
+def test_a_budget_that_is_too_small_is_caught_as_such(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    with open_ledger(place) as ledger:
+        ledger.create("b", 0.5, 1e-6, "element")
+    (tmp_path / "e.csv").write_text("k,n\na,500\n")
+    with pytest.raises(tamis.BudgetRefused, match="nothing was charged"):
+        tamis.release(tmp_path / "e.csv", epsilon=1.0, ledger=place, **COUNTS)  # type: ignore[arg-type]
