@@ -19,6 +19,7 @@ from tamis.sparse.flat import Flat, Table, _between, full, keep, priority
 from tamis.sparse.law import Zero
 from tamis.sparse.priorities import Priorities
 from tests.sources import Forbidden, Listed, Stream
+from tests.two_samples import by_cell, homogeneous
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -140,19 +141,6 @@ def differences(one: Seen, other: Seen, times: int) -> dict[str, float]:
         "rows of other cells": homogeneous(rows[0], rows[1]),
         "values": homogeneous(one.values, other.values),
     }
-
-
-def by_cell(one: Ints, other: Ints, times: int) -> float:
-    """How often each cell stays: for two binomials each, the squares of the standard scores."""
-    share = (one + other) / (2 * times)
-    usual = (share * times > 5) & ((1 - share) * times > 5)
-    scores = (one - other)[usual] ** 2 / (2 * times * (share * (1 - share))[usual])
-    return float(stats.chi2.sf(scores.sum(), usual.sum()))
-
-
-def homogeneous(one: Ints, other: Ints) -> float:
-    usual = one + other >= 20
-    return float(stats.chi2_contingency(np.stack([one[usual], other[usual]])).pvalue)
 
 
 def compare(name: str, times: int) -> dict[str, float]:

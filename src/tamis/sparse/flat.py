@@ -56,7 +56,7 @@ def keep(table: Table, law: Zero) -> Flat:
     if law.sampled:
         kept[kept] = Priorities.draw(np.abs(noisy[kept])).at_least(law.tau)
     zeros = throw(table.radices, law.p, table.codes)
-    return _in_order(
+    return in_order(
         np.concatenate([table.codes[:, kept], zeros], axis=1),
         np.concatenate([noisy[kept], law.values(zeros.shape[1])]),
         float(law.tau) if law.sampled else 0.0,
@@ -113,10 +113,10 @@ def _between(law: Zero, n: int, below: Fraction | None) -> tuple[Ints, Prioritie
 def _choose(codes: list[Ints], values: list[Ints], drawn: list[Priorities], size: int) -> Flat:
     cells, noisy = np.concatenate(codes, axis=1), np.concatenate(values)
     if len(noisy) <= size:
-        return _in_order(cells, noisy, 0.0)
+        return in_order(cells, noisy, 0.0)
     masks, tau = largest(drawn, size)
     chosen = np.concatenate(masks)
-    return _in_order(cells[:, chosen], noisy[chosen], tau)
+    return in_order(cells[:, chosen], noisy[chosen], tau)
 
 
 def full(table: Table, rate: Fraction) -> Ints:
@@ -127,6 +127,7 @@ def full(table: Table, rate: Fraction) -> Ints:
     return noisy
 
 
-def _in_order(codes: Ints, values: Ints, tau: float) -> Flat:
+def in_order(codes: Ints, values: Ints, tau: float = 0.0) -> Flat:
+    """The cells in the order of their codes."""
     order = np.lexsort(codes[::-1])
     return Flat(codes[:, order], values[order], tau)

@@ -6,6 +6,7 @@ is 1 with probability a^(2^k) / (1 + a^(2^k)). What is left above the last digit
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +26,8 @@ def geometric(rate: Fraction, n: int) -> Ints:
     """n draws with Pr[G = g] = (1 - a) a^g, a = exp(-rate), exactly: no tail is cut."""
     digits = _digits(rate)
     total = np.zeros(n, dtype=np.int64)
+    if not n:  # many small tables have none
+        return total
     for k in range(digits):
         total += coins(_digit(rate * 2**k), n).astype(np.int64) << k
     beyond = np.flatnonzero(coins(exp_minus(rate * 2**digits), n))
@@ -44,6 +47,17 @@ def two_sided(rate: Fraction, n: int) -> Ints:
     other = np.flatnonzero(coins(_not_zero(rate), n))
     noise[other] = signed(1 + geometric(rate, len(other)))
     return noise
+
+
+def variance(rate: Fraction) -> float:
+    """The variance of such noise: 2a / (1 - a)^2."""
+    return 2 * math.exp(-rate) / math.expm1(-rate) ** 2
+
+
+def fourth(rate: Fraction) -> float:
+    """Its fourth cumulant, 2a (1 + 4a + a^2) / (1 - a)^4: how much heavier than normal it is."""
+    a = math.exp(-rate)
+    return 2 * a * (1 + 4 * a + a * a) / math.expm1(-rate) ** 4
 
 
 def signed(sizes: Ints) -> Ints:

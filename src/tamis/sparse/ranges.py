@@ -1,0 +1,174 @@
+"""Summaries for ranges: the counts of all nodes of a hierarchy in each dimension, with noise.
+
+Guarantee: one unit changes the counts of the cells by at most s in total, and so those of every
+combination of levels. Combination l gets two-sided geometric noise of rate e_l / s, and what is
+published of it is a function of its noisy table; so all of them together are epsilon-differentially
+private with epsilon the sum of the e_l, exactly (docs/proofs.md, section 12). `rules.cost` is that
+sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.privacy.answer import Answer
+from tamis.privacy.errors import InvalidInput, counted, shown
+from tamis.sparse.flat import Flat, Table, full, keep, priority
+from tamis.sparse.hierarchy import Part, Transform
+from tamis.sparse.intervals import answer
+from tamis.sparse.noise import fourth, variance
+from tamis.sparse.rules import Rule, combinations
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bounds = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Level:
+    """What is published of one combination of levels."""
+
+    rule: Rule
+    flat: Flat
+
+    def sum(self, asked: Sequence[Sequence[Part]]) -> Floats:
+        """The weighted sum of the nodes asked for, its variance, and its fourth cumulant."""
+        noise = variance(self.rule.rate) * _powers(asked, 2)
+        total = np.array([0.0, noise, fourth(self.rule.rate) * _powers(asked, 4)])
+        for p in asked[0]:
+            total[:2] += self._found(p, asked[1:])
+        return total
+
+    def _found(self, p: Part, others: Sequence[Sequence[Part]]) -> tuple[float, float]:
+        """The sum over nodes that stayed under one part, and the variance of their sample."""
+        here = slice(*np.searchsorted(self.flat.codes[0], [p.node, p.node + p.many]))
+        weights = np.full(here.stop - here.start, p.weight)
+        for codes, parts in zip(self.flat.codes[1:, here], others, strict=True):
+            weights *= _weights(codes, parts)
+        values, tau = self.flat.values[here], self.flat.tau
+        sizes = np.abs(values)
+        estimates = np.sign(values) * np.maximum(sizes, tau)
+        missed = tau * np.maximum(tau - sizes, 0.0)  # on average |v| (tau - |v|), the variance
+        return float(weights @ estimates), float(weights**2 @ missed)
+
+
+def _powers(asked: Sequence[Sequence[Part]], power: int) -> float:
+    """The sum of a power of the weights of all nodes asked for."""
+    return prod(sum(p.many * p.weight**power for p in parts) for parts in asked)
+
+
+def _weights(codes: Ints, parts: Sequence[Part]) -> Floats:
+    weights = np.zeros(len(codes))
+    for p in parts:
+        weights[(codes >= p.node) & (codes < p.node + p.many)] = p.weight
+    return weights
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """A summary that answers ranges; ``consistent`` if nodes under missing ones are left out."""
+
+    transforms: tuple[Transform, ...]
+    levels: tuple[Level, ...]
+    consistent: bool = False
+
+    def __len__(self) -> int:
+        """How many nodes are published."""
+        return sum(len(level.flat.values) for level in self.levels)
+
+    def range(self, bounds: Bounds, coverage: float = 0.95) -> Answer:
+        """How many records have codes from first to last, inclusive, in every dimension.
+
+        The standard error holds the noise of every node asked for and the sample. What a filter
+        takes away is in neither; ``said`` tells where there is one.
+        """
+        parts = self._parts(bounds)
+        total, filtered = np.zeros(3), list[int]()
+        for level in self.levels:
+            chosen = zip(parts, level.rule.levels, strict=True)
+            asked = [[p for p in of if p.level == k] for of, k in chosen]
+            if all(asked):
+                total += level.sum(asked)
+                filtered += [level.rule.theta] * (level.rule.theta > 1)
+        estimate, spread, tails = total.tolist()
+        return answer(estimate, spread, tails, coverage, self._said(filtered))
+
+    def _parts(self, bounds: Bounds) -> list[list[Part]]:
+        if len(bounds) != len(self.transforms):
+            raise InvalidInput(
+                f"A range needs a first and a last code for each of "
+                f"{counted(len(self.transforms), 'dimension')}, not {len(bounds)} of them."
+            )
+        for (first, last), t in zip(bounds, self.transforms, strict=True):
+            if not 0 <= first <= last < t.size:
+                raise InvalidInput(
+                    f"The range from {shown(first)} to {shown(last)} must lie within 0 to "
+                    f"{t.size - 1} and have its smaller end first."
+                )
+        pairs = zip(bounds, self.transforms, strict=True)
+        return [t.parts(int(first), int(last)) for (first, last), t in pairs]
+
+    def _said(self, filtered: Sequence[int]) -> str:
+        if not filtered:
+            return ""
+        low, high = min(filtered), max(filtered)
+        below = f"{low}" if low == high else f"theta ({low} to {high}, by level)"
+        under = ", and all under them," if self.consistent else ""
+        return f"nodes with noisy counts below {below}{under} count as nothing"
+
+
+def summarize(table: Table, transforms: Sequence[Transform], rules: Sequence[Rule]) -> Ranges:
+    """Noise in all combinations of levels, and what stays of them by their rules."""
+    check(table, transforms, rules)
+    levels = (Level(rule, _made(combined(table, transforms, rule.levels), rule)) for rule in rules)
+    return Ranges(tuple(transforms), tuple(levels))
+
+
+def _made(table: Table, rule: Rule) -> Flat:
+    if rule.whole:
+        return Flat(
+            np.indices(table.radices).reshape(len(table.radices), -1), full(table, rule.rate)
+        )
+    if rule.size is None:
+        return keep(table, rule.law)
+    return priority(table, rule.rate, rule.size, rule.law.theta, rule.guess(table.cells))
+
+
+def whole(table: Table, rate: Fraction) -> Flat:
+    """Every node with its noisy count."""
+    codes = np.indices(table.radices).reshape(len(table.radices), -1)
+    return Flat(codes, full(table, rate))
+
+
+def combined(table: Table, transforms: Sequence[Transform], levels: Sequence[int]) -> Table:
+    """The nodes of a combination of levels that some held cell belongs to, and their counts."""
+    each = list(zip(transforms, levels, table.codes, strict=True))
+    codes = np.stack([t.node(level, code) for t, level, code in each])
+    counts = table.counts.copy()
+    for t, level, code in each:
+        counts *= t.sign(level, code)
+    radices = tuple(t.nodes(level) for t, level, _ in each)
+    order = np.lexsort(codes[::-1])
+    codes, new = codes[:, order], np.ones(len(order), dtype=np.bool_)
+    new[1:] = (codes[:, 1:] != codes[:, :-1]).any(axis=0)
+    starts = np.flatnonzero(new)
+    return Table(radices, codes[:, starts], np.add.reduceat(counts[order], starts))
+
+
+def check(table: Table, transforms: Sequence[Transform], rules: Sequence[Rule]) -> None:
+    """Refuse what does not belong together, before anything is drawn."""
+    if table.radices != tuple(t.size for t in transforms):
+        raise InvalidInput(
+            f"The transforms must have the sizes of the table, {shown(table.radices)}, in order."
+        )
+    if [rule.levels for rule in rules] != combinations(transforms):
+        raise InvalidInput(
+            "There must be one rule for each combination of levels, in the order of "
+            "rules.combinations; start from rules.plan."
+        )
