@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from tamis.privacy.guarantee import Guarantee
     from tamis.privacy.verify import Refused
     from tamis.releases.make import release
+    from tamis.releases.opening import open_release as open
     from tamis.releases.release import Release
-    from tamis.releases.release import open_release as open
+    from tamis.releases.summary.make import summarize
+    from tamis.releases.summary.summary import Summary
     from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor
+    from tamis.sparse.attributes import Bins, Dates, Hierarchy, Labels, Whole
+    from tamis.sparse.domain import Domain
     from tamis.weighted.plan import Plan, plan
     from tamis.weighted.sample import PrivateSample, sanitize
 
@@ -27,12 +31,17 @@ if TYPE_CHECKING:
 # `import tamis` and the command line start quickly.
 _FROM = {
     "BadData": "privacy.errors",
+    "Bins": "sparse.attributes",
     "BudgetRefused": "privacy.errors",
     "Certificate": "privacy.certificate",
     "Custom": "sampling.schemes",
+    "Dates": "sparse.attributes",
+    "Domain": "sparse.domain",
     "Everything": "sampling.schemes",
     "Guarantee": "privacy.guarantee",
+    "Hierarchy": "sparse.attributes",
     "InvalidInput": "privacy.errors",
+    "Labels": "sparse.attributes",
     "LedgerDamaged": "privacy.errors",
     "LedgerUnavailable": "privacy.errors",
     "Plan": "weighted.plan",
@@ -41,20 +50,28 @@ _FROM = {
     "PrivateSample": "weighted.sample",
     "Refused": "privacy.verify",
     "Release": "releases.release",
-    "open": "releases.release:open_release",
+    "Summary": "releases.summary.summary",
+    "Whole": "sparse.attributes",
+    "open": "releases.opening:open_release",
     "plan": "weighted.plan",
     "release": "releases.make",
     "sanitize": "weighted.sample",
+    "summarize": "releases.summary.make",
 }
 
 __all__ = [
     "BadData",
+    "Bins",
     "BudgetRefused",
     "Certificate",
     "Custom",
+    "Dates",
+    "Domain",
     "Everything",
     "Guarantee",
+    "Hierarchy",
     "InvalidInput",
+    "Labels",
     "LedgerDamaged",
     "LedgerUnavailable",
     "Plan",
@@ -63,10 +80,13 @@ __all__ = [
     "PrivateSample",
     "Refused",
     "Release",
+    "Summary",
+    "Whole",
     "open",
     "plan",
     "release",
     "sanitize",
+    "summarize",
 ]
 
 

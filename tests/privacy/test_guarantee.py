@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tamis
 from tamis.privacy.errors import InvalidInput
-from tamis.privacy.guarantee import Guarantee
+from tamis.privacy.guarantee import REPLACED, Guarantee
 
 NAN, INF = math.nan, math.inf
 NO_NUMBERS: list[Any] = [
@@ -57,7 +58,7 @@ def test_numbers_of_numpy_and_whole_numbers_are_taken_as_plain_ones() -> None:
     values: list[Any] = [np.int64(1), np.float64(1e-6), np.int32(4), np.uint8(2)]
     odd = Guarantee(*values)
     assert odd == Guarantee(1.0, 1e-6, 4, 2)
-    assert [type(v) for v in dataclasses.astuple(odd)] == [float, float, int, int, str]
+    assert [type(v) for v in dataclasses.astuple(odd)] == [float, float, int, int, str, str]
 
 
 @pytest.mark.parametrize("field", ["epsilon", "delta", "keys_per_unit", "elements_per_key", "unit"])
@@ -75,9 +76,7 @@ def test_a_bad_epsilon_is_refused_by_name(epsilon: Any) -> None:
         Guarantee(epsilon, 1e-6)
 
 
-@pytest.mark.parametrize(
-    "delta", [0, 0.0, 1, 1.0, -1e-9, 1.5, NAN, INF, -INF, *NO_NUMBERS], ids=repr
-)
+@pytest.mark.parametrize("delta", [1, 1.0, -1e-9, 1.5, NAN, INF, -INF, *NO_NUMBERS], ids=repr)
 def test_a_bad_delta_is_refused_by_name(delta: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^delta must lie strictly between 0 and 1, not "):
         Guarantee(1.0, delta)
@@ -118,3 +117,17 @@ def test_the_description_keeps_every_digit_and_no_binary_float(
     assert (said["keys_per_unit"], said["elements_per_key"]) == (3, 2)
     assert (float(said["epsilon"]), float(said["delta"])) == (epsilon, delta)
     json.loads(json.dumps(said), parse_float=pytest.fail)
+
+
+def test_a_promise_without_delta_is_one_but_names_no_keys() -> None:
+    pure = Guarantee(1.0, 0)
+    assert pure.describe()["delta"] == "0.0"
+    with pytest.raises(InvalidInput, match=r"^delta must lie strictly between 0 and 1, not 0"):
+        tamis.plan(1.0, 0.0)
+
+
+def test_units_are_added_or_replaced() -> None:
+    assert Guarantee(1.0, 0).describe()["neighbours"] == "add or remove one unit"
+    assert Guarantee(1.0, 0, neighbours=REPLACED).describe()["neighbours"] == "replace one unit"
+    with pytest.raises(InvalidInput, match="neighbours must be"):
+        Guarantee(1.0, 0, neighbours="change one unit")

@@ -282,7 +282,7 @@ class Recorded:
         self.source.names = [repr(sorted(row.items())) for row in rows]
         return found
 
-    def keys(self, where: Ints) -> pa.Table:
+    def keys(self, where: Ints | None = None) -> pa.Table:
         return self.counted.keys(where)
 
 

@@ -78,7 +78,9 @@ def test_the_total_is_released_with_noise_and_tells_what_is_suppressed() -> None
     assert total is not None
     assert abs(total - 9000) < 25 / 0.08
     rest = made.suppressed()
-    assert rest.estimate == pytest.approx(total - sum(made.to_arrow()["estimate"].to_pylist()))
+    left = max(0.0, total - sum(made.to_arrow()["estimate"].to_pylist()))
+    assert rest.low <= left <= rest.high
+    assert rest.low <= rest.estimate <= rest.high
     assert made.verify()
     with pytest.raises(tamis.InvalidInput, match="total_share"):
         released().suppressed()
@@ -144,7 +146,7 @@ class Watching:
             raise KeyboardInterrupt
         return self.counted.frequencies(keys_per_unit)
 
-    def keys(self, where: Ints) -> pa.Table:
+    def keys(self, where: Ints | None = None) -> pa.Table:
         return self.counted.keys(where)
 
     def close(self) -> None:

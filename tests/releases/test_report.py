@@ -25,7 +25,8 @@ import tamis
 from tamis.privacy import verify
 from tamis.privacy.curves import GaussianCurve
 from tamis.privacy.guarantee import Guarantee
-from tamis.releases.about import BOUND, KEYS, About, Part
+from tamis.releases.about import BOUND, KEYS, About
+from tamis.releases.parts import Part
 from tamis.releases.release import Release
 from tamis.releases.report import registry_yaml, write_report
 from tamis.releases.report.page import page

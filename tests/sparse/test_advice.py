@@ -9,10 +9,10 @@ import pytest
 
 from tamis.privacy import randomness
 from tamis.privacy.errors import InvalidInput
-from tamis.sparse.advice import DYADIC, FILTERED, FLAT, HAAR, flat_or_ranges, passing
+from tamis.sparse.advice import DYADIC, FILTERED, FLAT, HAAR, flat_or_ranges
 from tamis.sparse.flat import Table
 from tamis.sparse.hierarchy import Dyadic, Haar
-from tamis.sparse.noise import two_sided, variance
+from tamis.sparse.noise import passing, two_sided, variance
 from tamis.sparse.ranges import summarize
 from tamis.sparse.rules import Rule, combinations
 from tests.sources import Stream

@@ -154,7 +154,7 @@ def test_a_key_that_was_not_named_cannot_be_asked_for() -> None:
 def test_it_prints_as_a_table_with_its_guarantee() -> None:
     text = str(sanitized())
     assert text.splitlines()[0].split() == ["word", "token", "estimate", "low", "high"]
-    assert "more keys" in text
+    assert "more rows" in text
 
 
 @pytest.mark.parametrize(("part", "many"), [(10, "10 keys"), (1, "1 key")])

@@ -85,8 +85,8 @@ def test_wide_keys_do_not_move_the_next_column() -> None:
 
 
 def test_rows_beyond_the_tenth_are_counted() -> None:
-    assert "\n... and 1 more key\n" in as_text(table(*"abcdefghijk"), ["n"], "end")
-    assert "<p>... and 2 more keys</p>" in as_html(table(*"abcdefghijkl"), ["n"], "end")
+    assert "\n... and 1 more row\n" in as_text(table(*"abcdefghijk"), ["n"], "end")
+    assert "<p>... and 2 more rows</p>" in as_html(table(*"abcdefghijkl"), ["n"], "end")
     assert "more" not in as_text(table(*"abcdefghij"), ["n"], "end")
 
 

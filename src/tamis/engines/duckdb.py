@@ -178,9 +178,14 @@ class _Counted:
         )
         database.hide("found")
 
-    def keys(self, where: Ints) -> pa.Table:
+    def keys(self, where: Ints | None = None) -> pa.Table:
         self._check_turn()
         engine = self._engine
+        if where is None:
+            every = "counted" if self._pairs is None else "named"
+            query = f"SELECT {self._columns.named()} FROM temp.{every}"
+            everything: pa.Table = engine._database.run(query, "to_arrow_table")
+            return everything
         engine._database.show("wanted", pa.table({"place": where}))
         found: pa.Table = engine._database.run(
             f"SELECT {self._columns.named()} FROM temp.counted AS c JOIN temp.wanted AS w "

@@ -53,8 +53,12 @@ class Counted(Protocol):
         """
         ...
 
-    def keys(self, where: Ints) -> pa.Table:
-        """The key columns at these ascending places. Only keys that may be named are asked for."""
+    def keys(self, where: Ints | None = None) -> pa.Table:
+        """The key columns at these ascending places. Only keys that may be named are asked for.
+
+        Without places, all keys: for mechanisms that put others beside them that are not there.
+        Before frequencies are asked for, those are the keys of units that are not cut yet.
+        """
         ...
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tamis.privacy.errors import InvalidInput, shown
 
 NEIGHBOURS = "add or remove one unit"
+REPLACED = "replace one unit"
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class Guarantee:
     ``keys_per_unit`` keys and adds at most ``elements_per_key`` to the frequency of each, and for
     any set T of outputs, Pr[M(w) in T] <= exp(epsilon) Pr[M(w') in T] + delta.
 
-    Numbers are read as they are printed, so 0.1 means one tenth.
+    Numbers are read as they are printed, so 0.1 means one tenth. delta may be 0 where a mechanism
+    needs none. Where ``neighbours`` says so, one unit is replaced by another.
 
     >>> Guarantee(epsilon=1.0, delta=1e-8, keys_per_unit=4)
     Guarantee(epsilon=1.0, delta=1e-08, keys_per_unit=4, elements_per_key=1, unit='element')
@@ -31,13 +33,17 @@ class Guarantee:
     keys_per_unit: int = 1
     elements_per_key: int = 1
     unit: str = "element"
+    neighbours: str = field(default=NEIGHBOURS, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        object.__setattr__(self, "delta", check_delta(self.delta))
+        delta = 0.0 if as_float(self.delta) == 0 else check_delta(self.delta)
+        object.__setattr__(self, "delta", delta)
         for name in ("keys_per_unit", "elements_per_key"):
             object.__setattr__(self, name, check_bound(name, getattr(self, name)))
         check_unit(self.unit)
+        if self.neighbours not in (NEIGHBOURS, REPLACED):
+            raise InvalidInput(f"neighbours must be {NEIGHBOURS!r} or {REPLACED!r}.")
 
     def describe(self) -> dict[str, str | int]:
         """The guarantee as it stands in a certificate."""
@@ -47,7 +53,7 @@ class Guarantee:
             "keys_per_unit": self.keys_per_unit,
             "elements_per_key": self.elements_per_key,
             "unit": self.unit,
-            "neighbours": NEIGHBOURS,
+            "neighbours": self.neighbours,
         }
 
 

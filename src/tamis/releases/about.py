@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -11,31 +10,21 @@ from importlib.metadata import version
 from math import expm1
 from typing import Any
 
+import pyarrow as pa
+
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.errors import BadData
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import Guarantee
+from tamis.releases.parts import TOTAL, Part, plain_origin, read_part
 from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor, Scheme
 from tamis.weighted.plan import Plan, make_plan
+from tamis.weighted.sample import ADDED
 
 FORMAT = 1
 KEYS = "which keys occur and how often"
-TOTAL = "the number of elements, with two-sided geometric noise"
 BOUND = "the choice of keys_per_unit, from noisy numbers of units by their number of keys"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of what was spent: for what, and how much."""
-
-    purpose: str
-    epsilon: float
-    delta: float = 0.0
-    value: int | None = None  # what was released for it, if it is one number
-
-    def describe(self) -> dict[str, Any]:
-        said = {"purpose": self.purpose, "epsilon": repr(self.epsilon), "delta": repr(self.delta)}
-        return said | ({"value": self.value} if self.value is not None else {})
+_ADDED_TYPES = (pa.int64(), pa.float64(), pa.int64(), pa.int64())
 
 
 @dataclass(frozen=True)
@@ -57,6 +46,11 @@ class About:
     @property
     def certificate(self) -> Certificate:
         return self.plan.certificate
+
+    @property
+    def added(self) -> dict[str, pa.DataType]:
+        """The columns beside the keys, and their types."""
+        return dict(zip(ADDED, _ADDED_TYPES, strict=True))
 
     @property
     def total(self) -> tuple[float, float] | None:
@@ -115,7 +109,7 @@ def read_about(said: Any) -> About:
             _guarantee(said["guarantee"]),
             plan,
             tuple(said["key"]),
-            tuple(_part(part) for part in said["spent"]),
+            tuple(read_part(part) for part in said["spent"]),
             said["nulls"],
             said["counted"],
             said["ledger"],
@@ -139,17 +133,7 @@ def read_about(said: Any) -> About:
 
 def _plain(about: About) -> bool:
     """Whether what is only repeated is of the kind that a release writes."""
-    entry = {"ledger": str, "budget": str, "entry": int, "digest": str}
-    known = about.entry is None or (
-        set(about.entry) == set(entry)
-        and all(type(about.entry[name]) is kind for name, kind in entry.items())
-    )
-    numbers = all(part.value is None or type(part.value) is int for part in about.parts)
-    words = about.nulls in ("drop", "keep") and about.counted in ("rows", "counts")
-    flags = all(type(flag) is bool for flag in (about.filtered, about.part))
-    day = re.fullmatch(r"\d{4}-\d\d-\d\d", about.day)
-    plain = known and numbers and words and flags
-    return plain and all((day, re.fullmatch(r"[\w.+]{1,40}", about.library)))
+    return plain_origin(about) and about.nulls in ("drop", "keep") and type(about.part) is bool
 
 
 def _guarantee(said: dict[str, Any]) -> Guarantee:
@@ -160,10 +144,6 @@ def _guarantee(said: dict[str, Any]) -> Guarantee:
         said["elements_per_key"],
         said["unit"],
     )
-
-
-def _part(said: dict[str, Any]) -> Part:
-    return Part(said["purpose"], float(said["epsilon"]), float(said["delta"]), said.get("value"))
 
 
 def _scheme(rule: dict[str, Any]) -> Scheme:

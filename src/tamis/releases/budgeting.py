@@ -11,8 +11,9 @@ from tamis.privacy.errors import InvalidInput, shown
 from tamis.privacy.guarantee import Guarantee, as_float
 from tamis.privacy.ledger import Ledger, open_ledger
 from tamis.privacy.ledger.budget import check_purpose
-from tamis.releases.about import BOUND, KEYS, TOTAL, Part
+from tamis.releases.about import BOUND, KEYS
 from tamis.releases.checks import is_text
+from tamis.releases.parts import TOTAL, Part
 
 _DOWN = Context(prec=15, rounding=ROUND_DOWN)  # so that a float prints as the same number
 

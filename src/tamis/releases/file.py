@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,25 +12,36 @@ import pyarrow.parquet as pq
 from tamis.privacy.errors import BadData
 from tamis.releases.about import About, read_about
 from tamis.releases.digest import digest, json_text, type_in_words
+from tamis.releases.summary.about import SUMMARY, AboutSummary, read_about_summary
 from tamis.releases.writing import as_path, whole_file
-from tamis.weighted.sample import ADDED
 
 NAME = b"tamis"
-_KINDS = [pa.int64(), pa.float64(), pa.int64(), pa.int64()]  # of what is added to the keys
 
 
 class NoRelease(BadData):
     """A Parquet file that does not even say that it is a release."""
 
 
-def footer(table: pa.Table, about: About) -> dict[str, Any]:
+class Described(Protocol):
+    """What a file says about itself: all of it, and the columns that are not added to the keys."""
+
+    @property
+    def key(self) -> tuple[str, ...]: ...
+
+    @property
+    def added(self) -> dict[str, pa.DataType]: ...
+
+    def describe(self) -> dict[str, Any]: ...
+
+
+def footer(table: pa.Table, about: Described) -> dict[str, Any]:
     """All that the file says beside its rows; the digest covers the rest of it, and the rows."""
     types = [type_in_words(kind) for kind in table.schema.types[: len(about.key)]]
     said = about.describe() | {"types": types}
     return said | {"digest": digest(said, table)}
 
 
-def write(table: pa.Table, about: About, path: str | Path) -> None:
+def write(table: pa.Table, about: Described, path: str | Path) -> None:
     """Write the file whole or not at all.
 
     Dictionaries are made of the rows that are written, so they hold no other key.
@@ -44,7 +55,7 @@ def write(table: pa.Table, about: About, path: str | Path) -> None:
         writer.add_key_value_metadata({NAME: text})
 
 
-def read(path: str | Path) -> tuple[pa.Table, About]:
+def read(path: str | Path) -> tuple[pa.Table, About | AboutSummary]:
     """The table and what the file says about itself; what does not fit together is refused."""
     if not as_path(path).is_file():
         raise BadData(f"there is no file {str(path)!r}; check the path.")
@@ -63,18 +74,21 @@ def read(path: str | Path) -> tuple[pa.Table, About]:
     return plain, _about(text, plain, str(path))
 
 
-def _about(text: bytes, table: pa.Table, path: str) -> About:
+def _about(text: bytes, table: pa.Table, path: str) -> About | AboutSummary:
     """What the footer says, if it is about this table."""
     try:
         said = json.loads(text)
-        about = read_about({n: v for n, v in said.items() if n not in ("types", "digest")})
+        rest = {n: v for n, v in said.items() if n not in ("types", "digest")}
+        about: About | AboutSummary
+        about = read_about_summary(rest) if rest.get("kind") == SUMMARY else read_about(rest)
         alike = json_text(said) == text
     except BadData:
         raise
     except (AttributeError, ValueError, RecursionError):
         raise BadData("what the release says about itself is damaged.") from None
-    names, kinds = table.column_names, table.schema.types[-len(ADDED) :]
-    if names != [*about.key, *ADDED] or len(set(names)) < len(names) or kinds != _KINDS:
+    names, kinds = table.column_names, table.schema.types[len(about.key) :]
+    added = about.added
+    if names != [*about.key, *added] or len(set(names)) < len(names) or kinds != [*added.values()]:
         raise BadData(f"{path!r} has other columns than a release: it was changed.")
     if not alike or footer(table, about) != said:
         raise BadData("the rows of the release do not fit its digest: the file was changed.")

@@ -12,8 +12,9 @@ from tamis.engines.protocol import Engine, Ints, Request
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases import bound
-from tamis.releases.about import About, Part
+from tamis.releases.about import About
 from tamis.releases.budgeting import Split
+from tamis.releases.parts import Part
 from tamis.releases.progress import Report, silent
 from tamis.releases.release import Release
 from tamis.sampling.schemes import Ppswor, Scheme

@@ -212,12 +212,3 @@ class Release:
 
 def _occurs(w: Any) -> Any:
     return np.minimum(w, 1.0)
-
-
-def open_release(path: str | Path) -> Release:
-    """Open a release file.
-
-    What was changed in it is refused: the rows, and what it says about itself, must fit the digest.
-    """
-    table, about = file.read(path)
-    return Release(PrivateSample(table, about.plan), about)

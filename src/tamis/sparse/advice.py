@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, prod, sqrt
+from math import prod, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.errors import InvalidInput, counted
 from tamis.sparse.hierarchy import Dyadic, Haar, Transform
-from tamis.sparse.noise import variance
+from tamis.sparse.noise import passing, variance
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,15 +85,6 @@ def _filtered(asked: int, cells: int, held: int, theta: int, rate: Fraction) -> 
     """The variance of cells that hold something, and the mean square of noise that passes."""
     share = asked * min(1.0, held / cells)
     return share * variance(rate) + (asked - share) * passing(rate, theta)
-
-
-def passing(rate: Fraction, theta: int) -> float:
-    """The mean of X^2 over |X| >= theta: |X| = theta + G with probability 2 a^theta / (1 + a)."""
-    a, b = exp(-rate), -expm1(-rate)
-    if theta < 1:
-        return variance(rate)
-    squares = theta**2 + 2 * theta * a / b + a * (1 + a) / b**2
-    return 2 * exp(-rate * theta) / (1 + a) * squares
 
 
 def _said(errors: dict[str, float], dimensions: int) -> str:

@@ -65,12 +65,26 @@ def signed(sizes: Ints) -> Ints:
     return np.where(coins(ratio(Fraction(1, 2)), len(sizes)), sizes, -sizes)
 
 
-def _digits(rate: Fraction) -> int:
+def passing(rate: Fraction, theta: int) -> float:
+    """The mean of X^2 over |X| >= theta: |X| = theta + G with probability 2 a^theta / (1 + a)."""
+    a, b = math.exp(-rate), -math.expm1(-rate)
+    if theta < 1:
+        return variance(rate)
+    squares = theta**2 + 2 * theta * a / b + a * (1 + a) / b**2
+    return 2 * math.exp(-rate * theta) / (1 + a) * squares
+
+
+def check_rate(rate: Fraction) -> None:
+    """Refuse a rate at which numbers of 64 bits could overflow."""
     if rate < _LEAST:
         raise InvalidInput(
             "epsilon, divided by how much one unit may change the table, must be at least 1e-15; "
             "give a larger epsilon or smaller bounds."
         )
+
+
+def _digits(rate: Fraction) -> int:
+    check_rate(rate)
     return (int(_FAR / rate) + 1).bit_length()
 
 

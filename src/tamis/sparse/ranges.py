@@ -22,8 +22,9 @@ from tamis.privacy.errors import InvalidInput, counted, shown
 from tamis.sparse.flat import Flat, Table, full, keep, priority
 from tamis.sparse.hierarchy import Part, Transform
 from tamis.sparse.intervals import answer
-from tamis.sparse.noise import fourth, variance
+from tamis.sparse.noise import fourth, passing, variance
 from tamis.sparse.rules import Rule, combinations
+from tamis.sparse.zeros import grouped
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -39,23 +40,51 @@ class Level:
 
     def sum(self, asked: Sequence[Sequence[Part]]) -> Floats:
         """The weighted sum of the nodes asked for, its variance, and its fourth cumulant."""
-        noise = variance(self.rule.rate) * _powers(asked, 2)
-        total = np.array([0.0, noise, fourth(self.rule.rate) * _powers(asked, 4)])
+        total = self.noise(_powers(asked, 2), _powers(asked, 4))
         for p in asked[0]:
-            total[:2] += self._found(p, asked[1:])
+            here, weights = self._weights(p, asked[1:])
+            total += self.kept(self.flat.values[here], weights)
         return total
 
-    def _found(self, p: Part, others: Sequence[Sequence[Part]]) -> tuple[float, float]:
-        """The sum over nodes that stayed under one part, and the variance of their sample."""
+    def noise(self, squares: float, fourths: float) -> Floats:
+        """What noise does to nodes whose weights have these sums of powers, and that hold nothing.
+
+        A node that holds something has all of the noise; where there is a filter, that is counted
+        with those that stay.
+        """
+        if self.rule.theta > 1:
+            return np.array([0.0, passing(self.rule.rate, self.rule.theta) * squares, 0.0])
+        return np.array([0.0, variance(self.rule.rate) * squares, fourth(self.rule.rate) * fourths])
+
+    def kept(self, values: Ints, weights: Floats) -> Floats:
+        """The sum of nodes that stayed, and what its variance and cumulant have more than that."""
+        powers = np.stack([weights, weights**2, weights**4])
+        total: Floats = np.sum(powers * self.single(values), axis=1)
+        return total
+
+    def single(self, values: Ints) -> Floats:
+        """The same for each node alone: a row each for sum, variance and cumulant."""
+        tau, sizes = self.flat.tau, np.abs(values)
+        spread = tau * np.maximum(tau - sizes, 0.0)  # on average |v| (tau - |v|), the variance
+        tails = np.zeros(len(values))
+        if self.rule.theta > 1:  # one that stayed stands for others that the sample left out
+            more = np.maximum(1.0, tau / sizes)
+            spread += variance(self.rule.rate) * more
+            tails += fourth(self.rule.rate) * more
+        return np.stack([self.estimates(values), spread, tails])
+
+    def estimates(self, values: Ints) -> Floats:
+        """What each node that stayed counts: its value, made up for those left out of a sample."""
+        found: Floats = np.sign(values) * np.maximum(np.abs(values), self.flat.tau)
+        return found
+
+    def _weights(self, p: Part, others: Sequence[Sequence[Part]]) -> tuple[slice, Floats]:
+        """Where the nodes under one part stand, and their weights."""
         here = slice(*np.searchsorted(self.flat.codes[0], [p.node, p.node + p.many]))
         weights = np.full(here.stop - here.start, p.weight)
         for codes, parts in zip(self.flat.codes[1:, here], others, strict=True):
             weights *= _weights(codes, parts)
-        values, tau = self.flat.values[here], self.flat.tau
-        sizes = np.abs(values)
-        estimates = np.sign(values) * np.maximum(sizes, tau)
-        missed = tau * np.maximum(tau - sizes, 0.0)  # on average |v| (tau - |v|), the variance
-        return float(weights @ estimates), float(weights**2 @ missed)
+        return here, weights
 
 
 def _powers(asked: Sequence[Sequence[Part]], power: int) -> float:
@@ -126,15 +155,14 @@ class Ranges:
 def summarize(table: Table, transforms: Sequence[Transform], rules: Sequence[Rule]) -> Ranges:
     """Noise in all combinations of levels, and what stays of them by their rules."""
     check(table, transforms, rules)
-    levels = (Level(rule, _made(combined(table, transforms, rule.levels), rule)) for rule in rules)
+    levels = (Level(rule, made(combined(table, transforms, rule.levels), rule)) for rule in rules)
     return Ranges(tuple(transforms), tuple(levels))
 
 
-def _made(table: Table, rule: Rule) -> Flat:
+def made(table: Table, rule: Rule) -> Flat:
+    """Noise in one table, and what stays of it."""
     if rule.whole:
-        return Flat(
-            np.indices(table.radices).reshape(len(table.radices), -1), full(table, rule.rate)
-        )
+        return whole(table, rule.rate)
     if rule.size is None:
         return keep(table, rule.law)
     return priority(table, rule.rate, rule.size, rule.law.theta, rule.guess(table.cells))
@@ -154,11 +182,7 @@ def combined(table: Table, transforms: Sequence[Transform], levels: Sequence[int
     for t, level, code in each:
         counts *= t.sign(level, code)
     radices = tuple(t.nodes(level) for t, level, _ in each)
-    order = np.lexsort(codes[::-1])
-    codes, new = codes[:, order], np.ones(len(order), dtype=np.bool_)
-    new[1:] = (codes[:, 1:] != codes[:, :-1]).any(axis=0)
-    starts = np.flatnonzero(new)
-    return Table(radices, codes[:, starts], np.add.reduceat(counts[order], starts))
+    return Table(radices, *grouped(codes, counts))
 
 
 def check(table: Table, transforms: Sequence[Transform], rules: Sequence[Rule]) -> None:

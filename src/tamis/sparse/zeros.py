@@ -45,6 +45,18 @@ def distinct(cells: Ints) -> Ints:
     return ordered[:, new]
 
 
+def grouped(cells: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Each cell once, in order, and the sum of its counts."""
+    order = np.argsort(cells[0]) if len(cells) == 1 else np.lexsort(cells[::-1])
+    ordered = cells[:, order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    starts = np.flatnonzero(new)
+    if len(starts) == len(order):
+        return ordered, counts[order]
+    return ordered[:, starts], np.add.reduceat(counts[order], starts)
+
+
 def without(cells: Ints, held: Ints) -> Ints:
     """The cells, each there once, that are not among those held."""
     near = held[:, np.isin(mixed(held), mixed(cells))]  # few: those that are there, or look like it

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.curves import Curve
 from tamis.privacy.errors import InvalidInput
-from tamis.privacy.guarantee import Guarantee
+from tamis.privacy.guarantee import Guarantee, check_delta
 from tamis.sampling.frequencies import check_frequencies
 from tamis.sampling.schemes import Everything, Scheme
 from tamis.weighted.estimators import Centred, Moments, moments
@@ -166,6 +166,7 @@ def make_plan(
     sampler_error: float | None = None,
 ) -> Plan:
     """`plan` for a guarantee; with ``sampler_error`` for a sample that is made elsewhere."""
+    check_delta(guarantee.delta)  # which names keys, so it cannot be 0
     mechanism = Mechanism(guarantee, _scheme(scheme), _tokens(tokens), sampler_error)
     return Plan(mechanism, check_coverage(coverage))
 

@@ -117,5 +117,5 @@ def _html_row(row: Sequence[str], tag: str) -> str:
 
 def _closing(table: pa.Table, closing: str) -> list[str]:
     more = table.num_rows - ROWS
-    rest = [f"... and {more:,} more {'key' if more == 1 else 'keys'}"] if more > 0 else []
+    rest = [f"... and {more:,} more {'row' if more == 1 else 'rows'}"] if more > 0 else []
     return [*rest, printable(closing)]

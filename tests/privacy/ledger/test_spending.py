@@ -218,7 +218,7 @@ def test_epsilons_that_are_chosen_by_results_can_cost_more_than_is_accounted_for
 def test_many_different_releases_are_composed_quickly() -> None:
     budget, base = Cost(2.0, 1e-6), 0.01
     costs = tally(Cost(base * (1 + n / 500), 1e-10) for n in range(500))
-    start = time.perf_counter()
+    start = time.process_time()
     assert fits_with(costs, Cost(0.005, 1e-10), budget)
     assert spent_epsilon(costs, budget) < 1.8
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 5  # seconds, of a tenth of one when it is alone

@@ -76,11 +76,11 @@ class Budget:
 
     def simply_left(self, delta: float) -> float:
         """`largest_epsilon` to tell people: where it is the plain difference, nearly, just that."""
-        return spending.simply_left(self.costs, check_delta(delta), self.total)
+        return spending.simply_left(self.costs, _delta(delta), self.total)
 
     def largest_epsilon(self, delta: float) -> float:
         """The largest epsilon of one further release with this delta; 0 if there is none."""
-        return spending.largest_epsilon(self.costs, check_delta(delta), self.total)
+        return spending.largest_epsilon(self.costs, _delta(delta), self.total)
 
     def can_afford(self, guarantee: Guarantee) -> bool:
         """Whether a release with this guarantee fits; a guarantee for other units is refused."""
@@ -134,6 +134,11 @@ class Entry:
             "entry": self.number,
             "digest": self.digest,
         }
+
+
+def _delta(delta: float) -> float:
+    """That of a release, which may be 0."""
+    return delta if delta == 0 else check_delta(delta)
 
 
 def cost_of(guarantee: Guarantee) -> Cost:

@@ -1,0 +1,261 @@
+"""From a table of events to a summary of its cells, in one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.engines.protocol import Counted, Engine, Request
+from tamis.privacy.errors import BadData, InvalidInput, shown
+from tamis.privacy.exact import exactly
+from tamis.privacy.guarantee import NEIGHBOURS, REPLACED, Guarantee, check_bound
+from tamis.releases.budgeting import Charge, split
+from tamis.releases.checks import check_choices, check_running, check_texts
+from tamis.releases.parts import TOTAL, Part
+from tamis.releases.progress import Report, bar, silent
+from tamis.releases.summary.about import ADDED, CELLS, AboutSummary, change
+from tamis.releases.summary.summary import Summary
+from tamis.sparse.domain import Domain
+from tamis.sparse.flat import Table
+from tamis.sparse.noise import check_rate, two_sided
+from tamis.sparse.planning import Workload, suggest
+from tamis.sparse.recipe import Recipe, choose
+from tamis.weighted.intervals import check_coverage
+
+Ints = npt.NDArray[np.int64]
+Neighbours = Literal["add or remove", "replace"]
+
+_MOST = 2**62  # a count, and noise on it, fit into 64 bits
+
+
+@dataclass(frozen=True)
+class Order:
+    """All that a summary is to be, but for a tau that depends on a private total."""
+
+    request: Request
+    guarantee: Guarantee
+    recipe: Recipe
+    total: Fraction  # the epsilon for the number of elements, or 0
+    coverage: float
+
+    def parts(self, total: int | None) -> tuple[Part, ...]:
+        cells = Part(CELLS, float(self.recipe.epsilon))
+        return (cells, Part(TOTAL, float(self.total), 0.0, total)) if self.total else (cells,)
+
+
+def summarize(
+    data: Any,
+    *,
+    domain: Domain | str | PathLike[str],
+    epsilon: float,
+    size: int | None = None,
+    method: str | None = None,
+    workload: Workload = "subset",
+    theta: int | None = None,
+    tau: float | None = None,
+    total_share: float = 0.0,
+    unit: str | None = None,
+    keys_per_unit: int | None = None,
+    elements_per_key: int = 1,
+    neighbours: Neighbours = "add or remove",
+    count: str | None = None,
+    where: str | None = None,
+    table: str | None = None,
+    coverage: float = 0.95,
+    budget: str | None = None,
+    ledger: str | Path | None = None,
+    purpose: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    engine: Engine | None = None,
+) -> Summary:
+    """Summarise a contingency table, in time that does not depend on the number of its cells.
+
+    Parameters
+    ----------
+    data, table, where, count
+        as in `tamis.release`.
+    domain
+        a `Domain`, or the path of a TOML file: the attributes, which are columns of the data, and
+        their values, which must be public.
+    epsilon
+        what is promised for one unit; delta is 0.
+    size
+        how many cells the summary has at most (priority, filter-priority), or about (others).
+    method, workload
+        "filter-priority", "filter", "one-sided filter", "threshold", "priority", "full", or for
+        ranges "dyadic", "consistent dyadic" or "haar"; without it, the best for the workload:
+        "point", "subset" or "range".
+    theta, tau, total_share
+        of the filter and of the threshold; without them they are chosen from public numbers, and
+        tau with a share of epsilon from the noisy number of elements.
+    unit, keys_per_unit, elements_per_key
+        as in `tamis.release`: one unit counts in so many cells, so often in each.
+    neighbours
+        whether one unit is added or removed, or replaced by another, which needs twice the noise.
+    coverage, budget, ledger, purpose, memory, threads, progress, engine
+        as in `tamis.release`.
+
+    Notes
+    -----
+    Guarantee: epsilon-differential privacy for one unit. Noise is exactly two-sided geometric, in
+    all cells, and what is not published has the law of noising every cell. Everything that can be
+    refused is refused before a draw, and before a budget is charged.
+
+    >>> import tamis, pyarrow as pa
+    >>> trips = pa.table({"home": [17] * 900 + [4] * 40, "work": [3999] * 900 + [2] * 40})
+    >>> area = tamis.Domain(home=4001, work=4001)
+    >>> summary = tamis.summarize(trips, domain=area, epsilon=1.0, size=1000)
+    >>> 880 < summary.point(home=17, work=3999).estimate < 920
+    True
+    """
+    check_texts(unit=unit, count=count, where=where, table=table, budget=budget, memory=memory)
+    check_choices(
+        neighbours=(neighbours, "add or remove", "replace"),
+        workload=(workload, "point", "subset", "range"),
+    )
+    check_running(threads, progress, engine)
+    area = domain if isinstance(domain, Domain) else _load(domain)
+    request = _request(area, unit, keys_per_unit, elements_per_key, where, count)
+    guarantee = Guarantee(
+        epsilon,
+        0.0,
+        request.keys_per_unit,
+        request.elements_per_key,
+        unit or "element",
+        NEIGHBOURS if neighbours == "add or remove" else REPLACED,
+    )
+    costs = split(guarantee.epsilon, total_share, 0.0)
+    method = method or suggest(area, exactly(costs.keys), change(guarantee), size, workload)
+    if total_share and (method != "threshold" or tau is not None):
+        raise InvalidInput("total_share is for method 'threshold' without a tau.")
+    recipe = choose(
+        area,
+        exactly(costs.keys),
+        change(guarantee),
+        method=method,
+        size=size,
+        theta=theta,
+        tau=None if tau is None else _tau(tau),
+    )
+    total = exactly(costs.total) if costs.total else Fraction(0)
+    if total:
+        check_rate(total / recipe.change)
+    order = Order(request, guarantee, recipe, total, check_coverage(coverage))
+    recipe.rules  # noqa: B018  what cannot be done is refused here
+    with Charge(budget, ledger, purpose, guarantee) as charge, bar(progress) as report:
+        if engine is not None:
+            return carry_out(order, engine, data, table, charge, report)
+        from tamis.engines.duckdb import DuckDB
+
+        with DuckDB(memory, threads, report) as own:
+            return carry_out(order, own, data, table, charge, report)
+
+
+def carry_out(
+    order: Order,
+    engine: Engine,
+    data: Any,
+    table: str | None,
+    charge: Charge,
+    report: Report = silent,
+) -> Summary:
+    """Read the data and check it against the domain, charge the budget, and only then draw."""
+    counted = engine.count(data, order.request, table)
+    codes = order.recipe.domain.encode(counted.keys())
+    facts = _table(order, codes, counted.frequencies()) if order.request.unit is None else None
+    entry = charge()
+    report("drawing", 90)
+    cells = _bounded(order, counted) if facts is None else facts
+    total = None
+    if order.total:
+        total = int(cells.counts.sum()) + int(two_sided(order.total / order.recipe.change, 1)[0])
+        r = order.recipe
+        again = choose(r.domain, r.epsilon, r.change, method=r.method, size=r.size, total=total)
+        order = replace(order, recipe=again)
+    made = order.recipe.draw(cells)
+    about = AboutSummary(
+        order.guarantee,
+        order.recipe,
+        tuple(level.flat.tau for level in made.levels),
+        order.parts(total),
+        order.coverage,
+        "counts" if order.request.count else "rows",
+        order.request.where is not None,
+        entry,
+    )
+    return Summary(made, about)
+
+
+def _bounded(order: Order, counted: Counted) -> Table:
+    """The cells of what is left of each unit."""
+    frequencies = counted.frequencies()
+    return _table(order, order.recipe.domain.encode(counted.keys()), frequencies)
+
+
+def _table(order: Order, codes: Ints, counts: Ints) -> Table:
+    if float(counts.sum(dtype=np.float64)) >= _MOST:
+        raise BadData(f"{order.request.count} adds up to 2^62 or more; divide it.")
+    return order.recipe.table(codes, counts)
+
+
+def _load(domain: object) -> Domain:
+    if isinstance(domain, (str, PathLike)):
+        return Domain.load(domain)
+    raise InvalidInput(
+        "domain must be a tamis.Domain or the path of a TOML file that describes one, not "
+        f"{shown(domain)}; it lists public values, and is never taken from the data."
+    )
+
+
+def _tau(tau: object) -> Fraction:
+    if isinstance(tau, (int, float)) and not isinstance(tau, bool) and 0 < tau < 2.0**1000:
+        return exactly(float(tau))
+    raise InvalidInput(f"tau must be a number above 0, not {shown(tau)}.")
+
+
+def _request(
+    domain: Domain,
+    unit: str | None,
+    keys_per_unit: int | None,
+    elements_per_key: int,
+    where: str | None,
+    count: str | None,
+) -> Request:
+    if clash := [name for name in domain.names if name.lower() in ADDED]:
+        raise InvalidInput(f"An attribute may not be called {clash[0]!r}; rename it.")
+    elements = check_bound("elements_per_key", elements_per_key)
+    if unit is None:
+        if keys_per_unit not in (None, 1) or elements != 1:
+            raise InvalidInput(
+                "keys_per_unit and elements_per_key bound what a unit contributes: name the column "
+                "of units with unit=."
+            )
+        return Request(domain.names, None, 1, 1, where, count, "keep")
+    if count is not None:
+        raise InvalidInput("data that is counted already has no units: give unit or count.")
+    if unit == "element" or unit in domain.names:
+        raise InvalidInput(
+            f"{unit!r} cannot be the column of units: it is the word for rows, or an attribute."
+        )
+    if keys_per_unit is None:
+        raise InvalidInput(
+            "keys_per_unit is missing: in how many cells may one unit count? Units with more are "
+            "cut at random."
+        )
+    return Request(
+        domain.names,
+        unit,
+        check_bound("keys_per_unit", keys_per_unit),
+        elements,
+        where,
+        None,
+        "keep",
+    )

@@ -1,0 +1,101 @@
+"""Sets of cells that are asked for: boxes, and conditions in SQL; and how many cells they have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.engines.condition import check_condition, columns_of
+from tamis.privacy.coins import uniform
+from tamis.privacy.errors import InvalidInput, shown
+from tamis.sparse.domain import Domain
+
+Mask = npt.NDArray[np.bool_]
+
+_MOST = 1_000_000  # cells of the attributes in a condition that are all tried
+_TRIED = 100_000  # else so many of them, at random
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box: the first and the last code of each attribute."""
+
+    bounds: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, domain: Domain, asked: dict[str, Any]) -> Region:
+        return cls(tuple(_bounds(domain, name, asked) for name in domain.names))
+
+    @property
+    def cells(self) -> int:
+        return prod(last - first + 1 for first, last in self.bounds)
+
+
+def _bounds(domain: Domain, name: str, asked: dict[str, Any]) -> tuple[int, int]:
+    if name not in asked:
+        return 0, domain[name].cardinality - 1
+    given = asked[name]
+    if isinstance(given, (tuple, list)):
+        if len(given) != 2:
+            raise InvalidInput(f"a range of {name!r} has two ends, not {len(given)}.")
+        return domain.span(name, *given)
+    return domain.span(name, given, given)
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Which rows satisfy a condition, and how many cells of the whole domain do."""
+
+    rows: Mask
+    cells: float
+
+
+def matching(domain: Domain, table: pa.Table, where: str) -> Matching:
+    """The number of cells is exact if the attributes in the condition span at most a million.
+
+    Else it is estimated from random cells of the domain, with three more that satisfy it: that
+    touches only the standard error, and no data.
+    """
+    if not isinstance(where, str):
+        raise InvalidInput(f"where must be a condition in SQL, as text, not {shown(where)}.")
+    check_condition(where)
+    used = {name.lower() for name in columns_of(where)}  # as SQL compares them
+    names = [name for name in domain.names if name.lower() in used]
+    rows = _holds(table.select(list(domain.names)), where, domain)
+    if not names:
+        return Matching(rows, float(domain.cells))
+    codes = np.zeros((len(domain), 1), dtype=np.int64)
+    places = [domain.names.index(name) for name in names]
+    cells = prod(domain.radices[n] for n in places)
+    some = min(cells, _TRIED) if cells > _MOST else cells
+    codes = np.zeros((len(domain), some), dtype=np.int64)
+    if some == cells:
+        codes[places] = np.indices([domain.radices[n] for n in places]).reshape(len(places), -1)
+    else:
+        for n in places:
+            codes[n] = uniform(domain.radices[n], some)
+    true = int(_holds(domain.decode(codes), where, domain).sum()) + (0 if some == cells else 3)
+    return Matching(rows, domain.cells * (true / some))
+
+
+def _holds(table: pa.Table, where: str, domain: Domain) -> Mask:
+    """For which rows a condition is true."""
+    place = table.append_column("tamis place", pa.array(np.arange(table.num_rows)))
+    with duckdb.connect() as database:
+        database.register("data", place)
+        try:
+            found = database.execute(f'SELECT "tamis place" FROM data WHERE ({where}\n)')
+            places = found.fetchnumpy()["tamis place"]
+        except duckdb.Error:
+            raise InvalidInput(
+                f"where must be a condition on the attributes: {', '.join(domain.names)}."
+            ) from None
+    mask = np.zeros(table.num_rows, dtype=np.bool_)
+    mask[places.astype(np.int64)] = True
+    return mask

@@ -1,0 +1,171 @@
+"""How a summary is made: all that is public about it, and the draw.
+
+Guarantee: whatever the method, what is drawn is epsilon-differentially private when one unit
+changes the counts of the cells by at most ``change`` in total (docs/proofs.md, section 12).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.privacy.errors import InvalidInput, shown
+from tamis.sparse import consistent, ranges
+from tamis.sparse.domain import Domain
+from tamis.sparse.flat import Flat, Table
+from tamis.sparse.hierarchy import Dyadic, Haar, Plain, Transform
+from tamis.sparse.noise import check_rate
+from tamis.sparse.ranges import Level, Ranges
+from tamis.sparse.rules import Rule, least_theta, plan
+from tamis.sparse.zeros import grouped
+
+Ints = npt.NDArray[np.int64]
+
+FLAT = ("filter-priority", "filter", "one-sided filter", "threshold", "priority", "full")
+SPLIT = ("dyadic", "consistent dyadic", "haar")
+METHODS = (*FLAT, *SPLIT)
+MOST_CELLS = 10**8  # of a table in which every cell is written down
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A method and its numbers; ``theta`` 0 stands for no filter, ``tau`` 0 for no threshold."""
+
+    domain: Domain
+    epsilon: Fraction
+    change: int
+    method: str
+    size: int | None = None
+    theta: int = 0
+    tau: Fraction = Fraction(0)
+
+    @property
+    def rate(self) -> Fraction:
+        """Of the noise in a flat table: the loss for each unit of count."""
+        return self.epsilon / self.change
+
+    @property
+    def flat(self) -> bool:
+        return self.method in FLAT
+
+    @property
+    def transforms(self) -> tuple[Transform, ...]:
+        if self.flat:
+            return tuple(Plain(radix) for radix in self.domain.radices)
+        kind = Haar if self.method == "haar" else Dyadic
+        return tuple(kind(radix) for radix in self.domain.radices)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What is asked of each table of nodes; a flat summary has one table, the cells."""
+        if not self.flat:
+            assert self.size is not None
+            return plan(self.transforms, self.epsilon, self.change, self.size)
+        size = self.size if self.method in ("priority", "filter-priority") else None
+        only = (0,) * len(self.domain)
+        return (
+            Rule(only, self.rate, self.theta, self.tau, size, self.method == "one-sided filter"),
+        )
+
+    def table(self, codes: Ints, counts: Ints) -> Table:
+        """Each cell once: different values can be one cell, in bins or among others.
+
+        Neighbouring attributes are packed into one radix, because each costs work.
+        """
+        return Table(self.domain.packed, *grouped(self.domain.pack(codes), counts))
+
+    def draw(self, table: Table) -> Ranges:
+        """Noise, and what stays, of a table made by ``table``."""
+        if self.flat:
+            made = ranges.made(table, self.rules[0])
+            flat = Flat(self.domain.unpack(made.codes), made.values, made.tau)
+            return Ranges(self.transforms, (Level(self.rules[0], flat),))
+        cells = Table(self.domain.radices, self.domain.unpack(table.codes), table.counts)
+        if self.method == "consistent dyadic":
+            return consistent.summarize(cells, self.transforms, self.rules)
+        return ranges.summarize(cells, self.transforms, self.rules)
+
+
+def choose(
+    domain: Domain,
+    epsilon: Fraction,
+    change: int,
+    *,
+    method: str = "filter-priority",
+    size: int | None = None,
+    theta: int | None = None,
+    tau: Fraction | None = None,
+    total: int | None = None,
+) -> Recipe:
+    """A recipe from public numbers: what is not given is chosen for the size.
+
+    theta is the least one that lets about ``size / 2`` cells of noise alone pass (all of them with
+    method "priority"). tau is that of a table with this ``total``, for about ``size`` cells.
+    """
+    check_rate(epsilon / change)
+    size = _size(domain, method, size, theta, tau)
+    _check_given(method, theta, tau, total)
+    filtered = method in ("filter-priority", "filter", "one-sided filter")
+    if filtered and theta is None:
+        assert size is not None
+        theta = least_theta(epsilon / change, domain.cells, max(1, size // 2))
+    if method == "threshold" and tau is None:
+        assert size is not None
+        tau = _tau(domain.cells, epsilon / change, size, total or 0)
+    return Recipe(domain, epsilon, change, method, size, theta or 0, tau or Fraction(0))
+
+
+def _tau(cells: int, rate: Fraction, size: int, total: int) -> Fraction:
+    """At tau, a cell stays with probability |v| / tau at most: sum of |v| / tau is the size."""
+    a = exp(-rate)
+    noise = Fraction(2 * a / (1 - a * a)) * cells  # the mean of |noise|
+    return max(Fraction(1), (noise + total) / size)
+
+
+def _size(
+    domain: Domain, method: str, size: int | None, theta: int | None, tau: Fraction | None
+) -> int | None:
+    if method not in METHODS:
+        raise InvalidInput(f"method must be one of {', '.join(METHODS)}, not {shown(method)}.")
+    if method == "full":
+        if domain.cells > MOST_CELLS:
+            raise InvalidInput(
+                f"method 'full' writes down every cell, and there are more than {MOST_CELLS:,}; "
+                "take filter-priority."
+            )
+        if size not in (None, domain.cells):
+            raise InvalidInput("method 'full' keeps every cell; leave out size.")
+        return None
+    given = theta is not None if "filter" in method and "priority" not in method else False
+    given = given or (method == "threshold" and tau is not None)
+    if size is None:
+        if given:
+            return None
+        raise InvalidInput("size is missing: about how many cells should the summary have?")
+    if not _is_whole(size, 1):
+        raise InvalidInput(f"size must be a whole number from 1 on, not {shown(size)}.")
+    if method not in SPLIT and size > domain.cells:
+        raise InvalidInput(
+            f"size must be at most the number of cells, {domain.cells:,}, not {shown(size)}."
+        )
+    return size
+
+
+def _check_given(method: str, theta: int | None, tau: Fraction | None, total: int | None) -> None:
+    if theta is not None:
+        if method not in ("filter-priority", "filter", "one-sided filter"):
+            raise InvalidInput(f"theta is for a filter; method {method!r} has none.")
+        if not _is_whole(theta, 1):
+            raise InvalidInput(f"theta must be a whole number from 1 on, not {shown(theta)}.")
+    if (tau is not None or total is not None) and method != "threshold":
+        raise InvalidInput("tau and total are for method 'threshold'.")
+    if tau is not None and tau <= 0:
+        raise InvalidInput("tau must be above 0.")
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= 2**62
