@@ -30,12 +30,14 @@ import tamis
 tamis.release('{events}', key='{key}', epsilon=1.0, delta=1e-8, {options}).save('{out}')
 """
 MEASURED = """
-import resource, time, json
-import duckdb, tamis.releases.make, tamis.engines.duckdb
+import time, json
+import duckdb, tamis.releases.make, tamis.releases.summary.make, tamis.engines.duckdb
 start = time.perf_counter()
 {code}
-used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps([time.perf_counter() - start, used]))
+took = time.perf_counter() - start
+# of this process alone; getrusage would begin with what the one that started it had used
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(json.dumps([took, int(status["VmHWM"].split()[0]) / 1024]))
 """
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import platform
 
-from benchmarks import real, release, weighted
+from benchmarks import real, release, sparse, weighted
 
 
 def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}\n")
-    for part in (weighted.sanitising, weighted.readiness, release.release, real.real, real.log):
+    parts = (weighted.sanitising, weighted.readiness, release.release, real.real, real.log)
+    for part in (*parts, sparse.cells, sparse.domains):
         print(part(), "\n", flush=True)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
@@ -20,7 +23,7 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/ledger.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/ledger.md", "docs/flows.md"])
 def test_every_block_of_python_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -34,6 +37,24 @@ def test_every_block_of_python_runs(
     assert found
     for block in found:
         exec(compile(block, page, "exec"), names)
+
+
+def test_the_pictures_of_flows_are_drawn_from_a_summary(tmp_path: Path) -> None:
+    script = ROOT / "docs" / "flows" / "draw.py"
+    command = [sys.executable, str(script), "--city", str(tmp_path)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    assert said.count("\n") == 25
+    estimate = re.search(r"Hills to Harbour: ([\d,.]+)", said)
+    assert estimate
+    for picture in (tmp_path, ROOT / "docs" / "flows"):
+        drawn = ElementTree.parse(picture / "map.svg").getroot()
+        assert len(drawn.findall("{*}path")) == 20
+        assert len(drawn.findall("{*}circle")) == 5
+        shades = ElementTree.parse(picture / "matrix.svg").getroot().findall(".//{*}path")
+        assert {path.get("class") for path in shades} >= {"h7", "h8"}
+    numbers = re.findall(r">([\d,]+)<", (tmp_path / "map.svg").read_text())
+    near = [float(n.replace(",", "")) - float(estimate[1].replace(",", "")) for n in numbers]
+    assert min(map(abs, near)) <= 0.6
 
 
 def test_the_guides_table_of_naming_probabilities_is_right() -> None:

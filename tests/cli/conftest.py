@@ -44,7 +44,7 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where commands run: with events, counted words, and a ledger of its own."""
+    """Where commands run: with events, counted words, trips, and a ledger of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TAMIS_LEDGER", str(tmp_path / "ledger.sqlite"))
     monkeypatch.setenv("COLUMNS", "80")
@@ -52,6 +52,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pq.write_table(events(), tmp_path / "events.parquet")
     counts = "".join(f"word-{n},{3000 // n}\n" for n in range(1, 31))
     (tmp_path / "words.csv").write_text("word,n\n" + counts)
+    pq.write_table(trips(), tmp_path / "trips.parquet")
+    (tmp_path / "domain.toml").write_text("home = 4001\nwork = 4001\n")
     return tmp_path
 
 
@@ -59,6 +61,12 @@ def events() -> pa.Table:
     """Two keys that are surely named, and canaries that must never be seen: one user each."""
     keys = ["maps"] * 900 + ["weather"] * 600 + [f"canary-{n:04x}" for n in range(CANARIES)]
     return pa.table({"query": keys, "user_id": [f"user-{n}" for n in range(len(keys))]})
+
+
+def trips() -> pa.Table:
+    """Two cells of sixteen million that are not empty."""
+    home, work = [17] * 900 + [4] * 600, [3999] * 900 + [2] * 600
+    return pa.table({"home": home, "work": work, "person": [f"p{n}" for n in range(1500)]})
 
 
 @pytest.fixture
@@ -111,3 +119,14 @@ def counted(tamis: Run, folder: Path) -> str:
                  *PROMISE, "-o", "counted.parquet")  # fmt: skip
     assert made.code == 0, made.err
     return "counted.parquet"
+
+
+SUMMARIZE = ("summarize", "trips.parquet", "--domain", "domain.toml", "--epsilon", "1")
+
+
+@pytest.fixture
+def summary(tamis: Run, folder: Path) -> str:
+    """A summary file."""
+    made = tamis(*SUMMARIZE, "--size", "1000", "-o", "summary.parquet")
+    assert made.code == 0, made.err
+    return "summary.parquet"

@@ -19,6 +19,9 @@ PROMISE = "--epsilon 1 --delta 1e-8"
 MADE = {
     '"visits 2024"': 'tamis budget create "visits 2024" --epsilon 5 --delta 1e-6 --unit user_id',
     '"sales 2024"': 'tamis budget create "sales 2024" --epsilon 5 --delta 1e-6 --unit customer',
+    '"trips 2024"': 'tamis budget create "trips 2024" --epsilon 5 --delta 1e-6 --unit person',
+    "summary.parquet": "tamis summarize trips.parquet --domain domain.toml --epsilon 1 "
+    "--size 1000 -o summary.parquet",
     "release.parquet": f"tamis release events.parquet --key query {PROMISE} -o release.parquet",
     "certificate.json": f"tamis sanitize words.csv --key word --frequency n {PROMISE} -o made.csv "
     "--certificate certificate.json",

@@ -32,15 +32,16 @@ def test_every_line_of_the_page_runs(shell: Shell, folder: Path, page: Path) -> 
             assert ran.json is not None
 
 
-def test_the_suggestion_on_the_page_is_what_is_printed(shell: Shell) -> None:
-    (shown,) = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    line = next(line for line in lines() if "--units-have 12" in line)
-    assert shown in shell(line).text
+def test_suggestion_and_plan_on_the_page_are_what_is_printed(shell: Shell) -> None:
+    shown = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    for said, words in zip(shown, ("--units-have 12", "summarize --plan"), strict=True):
+        line = next(line for line in lines() if words in line)
+        assert said in shell(line).text
 
 
 def test_every_command_is_on_the_page(tamis: Run) -> None:
     shown = tamis("--help").text
     commands = re.findall(r"^│ ([a-z]+) ", shown, re.MULTILINE)
-    assert len(commands) == 8
+    assert len(commands) == 9
     for command in commands:
         assert f"`tamis {command}`" in PAGE.read_text()

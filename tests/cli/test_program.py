@@ -16,7 +16,7 @@ import pytest
 from tests.cli.conftest import PROMISE, Run
 
 COMMANDS = (
-    "plan", "release", "sanitize", "query", "report", "verify", "demo", "budget",
+    "plan", "release", "sanitize", "summarize", "query", "report", "verify", "demo", "budget",
     "budget create", "budget list", "budget show", "budget history",
 )  # fmt: skip
 RELEASE = ("release", "events.parquet", "--key", "query", *PROMISE)

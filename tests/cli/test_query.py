@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.conftest import PROMISE, Run
+from tests.cli.conftest import PROMISE, SUMMARIZE, Run
 
 
 def test_the_most_frequent_keys(tamis: Run, counted: str) -> None:
@@ -163,3 +163,203 @@ def test_keys_are_shown_without_control_characters(tamis: Run) -> None:
     shown = tamis("query", "r.parquet", "rows").out
     assert b"\x1b" not in shown
     assert b"red" in shown
+
+
+# --- questions to a summary ----------------------------------------------------------------------
+
+DOMAIN = """
+[version]
+labels = ["1.0", "1.1", "1..1", "2..0"]
+other = "not stated"
+[age]
+bins = [0, 18, 30, 45, 120]
+[warmth]
+low = -20
+high = 40
+[day]
+first = 2024-01-01
+last = 2024-12-31
+by = "month"
+[place]
+tree = { North = ["Leeds"], South = ["London", "Dover"] }
+["a=b"]
+labels = [true, false]
+"""
+ROWS = {
+    "version": ["1.0", "1..1", "new"],
+    "age": [20, 50, 3],
+    "warmth": [-7, 0, 21],
+    "day": ["2024-01-31", "2024-02-29", "2024-12-24"],
+    "place": ["Leeds", "Dover", "London"],
+    "a=b": [True, False, True],
+    "n": [10_000, 20_000, 40_000],
+}
+
+
+@pytest.fixture
+def mixed(tamis: Run, folder: Path) -> str:
+    """A summary of three cells, with attributes of every kind, and hardly any noise."""
+    (folder / "mixed.toml").write_text(DOMAIN)
+    pq.write_table(pa.table(ROWS), folder / "mixed.parquet")
+    made = tamis("summarize", "mixed.parquet", "--domain", "mixed.toml", "--count", "n",
+                 "--epsilon", "5", "--size", "100", "-o", "cells.parquet")  # fmt: skip
+    assert made.code == 0, made.err
+    return "cells.parquet"
+
+
+ASKED: dict[str, tuple[tuple[str, ...], int]] = {
+    "everything": ((), 70_000),
+    "a label": (("version=1.0",), 10_000),
+    "a label with dots": (("version=1..1",), 20_000),
+    "a range of labels": (("version=1.0..1.1",), 10_000),
+    "ends in two words": (("version=1.0", "version=1..1"), 30_000),
+    "ends with dots": (("version=1..1", "version=2..0"), 20_000),
+    "other": (("version=not stated",), 40_000),
+    "bins": (("age=18..120",), 30_000),
+    "a bin by a number in it": (("age=29",), 10_000),
+    "bins by name": (("age=[18, 30)..[45, 120]",), 30_000),
+    "negative numbers": (("warmth=-20..-1",), 10_000),
+    "across zero": (("warmth=-7..0",), 30_000),
+    "dates": (("day=2024-02-01..2024-12-31",), 60_000),
+    "a date": (("day=2024-02-15",), 20_000),
+    "an inner node": (("place=South",), 60_000),
+    "nodes": (("place=Leeds..London",), 50_000),
+    "an equals sign in a name": (("a=b=true",), 50_000),
+    "several": (("a=b=true", "place=South", "warmth=0..40"), 40_000),
+}
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_ranges_are_asked_for_in_words(tamis: Run, mixed: str, case: str) -> None:
+    words, true = ASKED[case]
+    found = tamis("query", mixed, "range", *words, "--json").json
+    assert found["estimate"] == pytest.approx(true, abs=500)
+    assert found["low"] < found["estimate"] < found["high"]
+
+
+def test_one_cell_is_asked_for_by_all_its_values(tamis: Run, mixed: str, summary: str) -> None:
+    words = ("version=1..1", "age=50", "warmth=0", "day=2024-02-29", "place=Dover", "a=b=false")
+    assert tamis("query", mixed, "point", *words, "--json").json["estimate"] == pytest.approx(
+        20_000, abs=20
+    )
+    assert "+-" in tamis("query", summary, "point", "home=17", "work=3999").text
+    assert tamis("query", summary, "point", "work=3999", "home=17", "--json").code == 0
+
+
+def test_subsets_and_marginals(tamis: Run, summary: str) -> None:
+    asked = ("query", summary, "subset", "--where", "home = 17 AND work > 5", "--json")
+    assert tamis(*asked).json["estimate"] == pytest.approx(900, abs=200)
+    rows = tamis("query", summary, "marginal", "home", "--json").json["rows"]
+    assert set(rows[0]) == {"home", "estimate", "standard_error", "low", "high"}
+    (found,) = [row for row in rows if row["home"] == 17]
+    assert abs(found["estimate"] - 900) < 8 * found["standard_error"] < 400
+    shown = tamis("query", summary, "marginal", "work", "home", "--limit", 2).text.splitlines()
+    assert shown[0].split()[:2] == ["work", "home"]
+    assert len(shown) == 4
+
+
+def test_rows_of_a_summary(tamis: Run, summary: str) -> None:
+    rows = tamis("query", summary, "rows", "--json").json["rows"]
+    assert len(rows) == pq.read_metadata(summary).num_rows
+    some = tamis("query", summary, "rows", "--where", "home = 17 AND work = 3999", "--json")
+    assert [(row["home"], row["work"]) for row in some.json["rows"]] == [(17, 3999)]
+    csv_text = tamis("query", summary, "rows", "--format", "csv").text
+    assert csv_text.startswith("home,work,value,weight\n")
+
+
+def test_sql_on_a_summary(tamis: Run, summary: str) -> None:
+    sql = "SELECT sum(weight) AS s FROM summary WHERE home = 17"
+    (row,) = tamis("query", summary, sql, "--json").json["rows"]
+    asked = tamis("query", summary, "range", "home=17", "--json").json
+    assert row["s"] == pytest.approx(asked["estimate"])
+    for closed in ("SELECT * FROM 'words.csv'", "SELECT * FROM read_text('words.csv')"):
+        assert tamis("query", summary, closed).code == 2
+
+
+def test_a_question_to_the_other_kind_is_refused_with_those_to_ask(
+    tamis: Run, summary: str, counted: str
+) -> None:
+    for words in (("top", "3"), ("sum",), ("rank", "x")):
+        ran = tamis("query", summary, *words)
+        assert (ran.code, ran.out) == (2, b"")
+        assert ran.err == (
+            f"tamis: {words[0]} is a question to a release, and this is a summary; ask point, "
+            "range, subset, marginal, rows, or SELECT ...\n"
+        )
+    for words in (("point", "word=a"), ("marginal", "word")):
+        ran = tamis("query", counted, *words)
+        assert ran.code == 2
+        assert f"{words[0]} is a question to a summary, and this is a release" in ran.err
+    assert "The table is summary." in tamis("query", summary, "SELECT * FROM release").err
+    assert "The table is release." in tamis("query", counted, "SELECT * FROM summary").err
+
+
+def test_a_summary_for_ranges_answers_ranges_only(tamis: Run, folder: Path) -> None:
+    made = tamis(*SUMMARIZE, "--size", "5000", "--method", "haar", "-o", "ranges.parquet")
+    assert "nodes in the summary" in made.err
+    box = ("home=0..1000", "work=0..4000")
+    found = tamis("query", "ranges.parquet", "range", *box, "--json").json
+    assert abs(found["estimate"] - 1500) < 8 * found["standard_error"]
+    for words in (("marginal", "home"), ("subset", "--where", "home = 17")):
+        ran = tamis("query", "ranges.parquet", *words)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (2, b"", 1)
+        assert "ask range" in ran.err
+
+
+WRONG_WORDS: dict[str, tuple[tuple[str, ...], str]] = {
+    "swapped": (("range", "home=20..0"), "has its ends swapped"),
+    "swapped words": (("range", "home=20", "home=0"), "has its ends swapped"),
+    "outside": (("range", "home=0..4001"), "must be a whole number from 0 to 4000, not '4001'"),
+    "below": (("range", "home=-1..5"), "must be a whole number from 0 to 4000, not '-1'"),
+    "a cell outside": (("point", "home=4001", "work=0"), "from 0 to 4000, not '4001'"),
+    "no end": (("range", "home=5.."), "must be a whole number from 0 to 4000"),
+    "text": (("range", "home=here"), "must be a whole number from 0 to 4000, not 'here'"),
+    "unknown": (("range", "hme=1"), "Did you mean 'home'?"),
+    "no value": (("range", "home"), "write home=..."),
+    "three ends": (("range", "home=1", "home=2", "home=3"), "home is given 3 times"),
+    "many dots": (("range", "home=1..2..3"), "in a word of its own, home=... home=..."),
+    "missing": (("point", "home=1"), "'work' is missing"),
+    "a range for a cell": (("point", "home=1..2", "work=1"), "ask range"),
+    "a condition": (("range", "home=1", "--where", "work = 2"), "takes no --where"),
+    "no condition": (("subset",), "give --where"),
+    "words of a subset": (("subset", "home=1"), "subset takes no argument"),
+    "a subset of rows": (("subset", "--where", "weight > 3"), "condition on the attributes"),
+    "a subquery": (("subset", "--where", "home IN (SELECT 1)"), "the row itself"),
+    "no attributes": (("marginal",), "names of different attributes"),
+    "twice": (("marginal", "home", "home"), "names of different attributes"),
+    "unknown attribute": (("marginal", "hme"), "Did you mean 'home'?"),
+    "unknown column": (("rows", "--where", "hme = 1"), "Did you mean 'home'?"),
+    "format": (("range", "--format", "csv"), "--format is for rows"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_WORDS)
+def test_questions_that_a_summary_cannot_answer_are_refused(
+    tamis: Run, summary: str, case: str
+) -> None:
+    words, sentence = WRONG_WORDS[case]
+    ran = tamis("query", summary, *words)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, b"", 1), ran.err
+    assert sentence in ran.err
+
+
+def test_bins_are_not_cut_in_two(tamis: Run, mixed: str) -> None:
+    ran = tamis("query", mixed, "range", "age=17..30")
+    assert (ran.code, ran.out) == (2, b"")
+    assert "cuts a bin in two; the edges next to 17 are 0 and 18" in ran.err
+
+
+def test_attributes_may_be_called_like_words_of_python(tamis: Run, folder: Path) -> None:
+    (folder / "odd.toml").write_text("self = 10\nlambda = 10\n")
+    pq.write_table(pa.table({"self": [3] * 500, "lambda": [4] * 500}), folder / "odd.parquet")
+    tamis("summarize", "odd.parquet", "--domain", "odd.toml", "--epsilon", "1", "--size", "10",
+          "-o", "s.parquet")  # fmt: skip
+    for words in (("point", "self=3", "lambda=4"), ("range", "self=3")):
+        found = tamis("query", "s.parquet", *words, "--json").json
+        assert found["estimate"] == pytest.approx(500, abs=100)
+
+
+def test_the_case_of_an_attribute_in_a_condition_does_not_matter(tamis: Run, summary: str) -> None:
+    asked = [tamis("query", summary, "subset", "--where", f"{name} = 17", "--json").json
+             for name in ("home", "HOME", '"home"')]  # fmt: skip
+    assert asked[0] == asked[1] == asked[2]

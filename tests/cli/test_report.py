@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+
+from tamis.releases.summary.make import summarize
+from tamis.sparse.domain import Domain
 from tests.cli.conftest import Run
 
 
@@ -19,6 +23,17 @@ def test_page_and_registry_go_where_they_are_told(tamis: Run, release: str, fold
     assert ran.json == {"report": "page.html", "registry": "entry.yaml"}
     assert "epsilon" in (folder / "entry.yaml").read_text()
     assert tamis("report", release, "-o", "-").text.lower().startswith("<!doctype html>")
+
+
+def test_a_summary_has_a_page_too(tamis: Run, folder: Path) -> None:
+    trips = pa.table({"home": [17] * 900 + [4] * 40, "work": [3] * 900 + [2] * 40})
+    made = summarize(trips, domain=Domain(home=40, work=40), epsilon=1.0, size=100)
+    made.save(folder / "trips.parquet")
+    ran = tamis("report", "trips.parquet", "--registry", "entry.yaml")
+    assert (ran.code, ran.out) == (0, b""), ran.err
+    assert "Private summary of home, work" in (folder / "trips.html").read_text()
+    assert made.digest in (folder / "trips.html").read_text()
+    assert "Pure DP" in (folder / "entry.yaml").read_text()
 
 
 def test_what_cannot_be_is_refused(tamis: Run, release: str) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import tamis as library
-from tests.cli.conftest import Run
+from tamis.releases.digest import digest, json_text
+from tests.cli.conftest import SUMMARIZE, Run
 
 
 def certificate() -> str:
@@ -88,3 +93,135 @@ def test_a_release_that_was_changed_is_refused(tamis: Run, release: str, folder:
         ran = tamis("verify", name)
         assert (ran.code, ran.out, ran.err.count("\n")) == (1, b"", 1), name
         assert ran.err.startswith("tamis: refused: ")
+
+
+# --- summaries -----------------------------------------------------------------------------------
+
+
+def test_a_summary_is_verified_and_its_digest_compared(tamis: Run, summary: str) -> None:
+    ran = tamis("verify", summary)
+    found = library.open(summary).digest
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.text.startswith("verified: epsilon 1.0, delta 0 for one element")
+    assert ran.text.endswith(f"\ndigest: {found}\n")
+    said = tamis("verify", summary, "--digest", found, "--json").json
+    assert (said["verified"], said["kind"], said["digest"]) == (True, "summary", found)
+    ran = tamis("verify", summary, "--digest", "0" * 64)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (1, b"", 1)
+    assert ran.err.startswith("tamis: refused: the summary has another digest")
+
+
+@pytest.mark.parametrize("method", ["threshold", "priority", "dyadic", "consistent-dyadic", "haar"])
+def test_summaries_of_every_form_are_verified(tamis: Run, folder: Path, method: str) -> None:
+    made = tamis(*SUMMARIZE, "--size", "500", "--method", method, "-o", "s.parquet")
+    assert made.code == 0, made.err
+    assert tamis("verify", "s.parquet").code == 0
+
+
+Said = dict[str, Any]
+Change = Callable[[pa.Table, Said], tuple[pa.Table, Said]]
+
+
+def with_column(table: pa.Table, name: str, values: Any) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, pa.array(values))
+
+
+def a_value(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    values = table["value"].to_numpy().copy()
+    values[np.abs(values).argmax()] += 50
+    return with_column(table, "value", values), said
+
+
+def a_weight(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return with_column(table, "weight", table["weight"].to_numpy() * 1.01), said
+
+
+def small_values(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    """Below theta, with weights that fit."""
+    ones = with_column(table, "value", np.ones(len(table), np.int64))
+    return with_column(ones, "weight", np.ones(len(table))), said
+
+
+def the_order(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table.take(np.arange(len(table))[::-1]), said
+
+
+def one_row_more(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return pa.concat_tables([table, table.slice(len(table) - 1)]), said
+
+
+def a_row_outside(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    homes = table["home"].to_numpy().copy()
+    homes[-1] = 4001
+    return with_column(table, "home", homes), said
+
+
+def too_many_rows(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"size": 1}
+
+
+def theta(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"theta": 10_000}
+
+
+def the_threshold(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"taus": ["5000.0"]}
+
+
+def epsilon(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"guarantee": said["guarantee"] | {"epsilon": "0.5"}}
+
+
+def the_part_for_the_cells(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"spent": [said["spent"][0] | {"epsilon": "2.0"}]}
+
+
+def the_bound(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"guarantee": said["guarantee"] | {"keys_per_unit": 2}}
+
+
+def the_neighbours(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"guarantee": said["guarantee"] | {"neighbours": "replace one unit"}}
+
+
+def the_method(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"method": "haar"}
+
+
+def the_domain(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"domain": {"attributes": [{"name": "home", "low": 0, "high": 4000}]}}
+
+
+def more_words(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return table, said | {"remark": "all is well"}
+
+
+CHANGES: tuple[Change, ...] = (
+    a_value, a_weight, small_values, the_order, one_row_more, a_row_outside, too_many_rows, theta,
+    the_threshold, epsilon, the_part_for_the_cells, the_bound, the_neighbours, the_method,
+    the_domain, more_words,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", [False, True], ids=["old digest", "digest made anew"])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_summary_that_was_changed_is_refused(
+    tamis: Run, summary: str, change: Change, forged: bool
+) -> None:
+    """Also by somebody who computes the digest anew: nothing of this fits together."""
+    said = json.loads(pq.read_metadata(summary).metadata[b"tamis"])
+    table, said = change(pq.read_table(summary).replace_schema_metadata(None), said)
+    if forged:
+        said["digest"] = digest({n: v for n, v in said.items() if n != "digest"}, table)
+    pq.write_table(table.replace_schema_metadata({b"tamis": json_text(said)}), "changed.parquet")
+    ran = tamis("verify", "changed.parquet")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (1, b"", 1), ran.out
+    assert ran.err.startswith("tamis: refused: ")
+    assert "Traceback" not in ran.err
+
+
+def test_a_file_that_was_only_written_anew_is_verified(tamis: Run, summary: str) -> None:
+    """So what is refused above is refused for what was changed."""
+    said = pq.read_metadata(summary).metadata[b"tamis"]
+    pq.write_table(pq.read_table(summary).replace_schema_metadata({b"tamis": said}), "same.parquet")
+    assert tamis("verify", "same.parquet").code == 0

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +32,9 @@ from tamis.weighted.plan import make_plan
 from tamis.weighted.sample import tabulate
 from tamis.weighted.selections import GaussianThreshold, LaplaceThreshold
 from tamis.weighted.show import printable
+from tests.pages import CHROMIUM, HOSTILE, Page, opened, rows_of
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WORDS = [f"word-{n}" for n in range(300)]
-VOID = {"meta", "link", "br"}
-HOSTILE = [
-    "<script>alert('1')</script>",
-    '"><img src=x onerror=alert(1)>',
-    "a & b &lt;",
-    "two\nlines",
-    "\u202eright to left\u200f",
-    "\x00\x1b[31m",
-    "</title></style></svg><style>*{display:none}",
-    "שלום",
-]
 SETTINGS: dict[str, dict[str, Any]] = {
     "everything": {},
     "gaussian": {"keys_per_unit": 10, "unit": "user"},
@@ -62,42 +48,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "weak": {"epsilon": 8.0, "delta": 0.5},
     "strong": {"epsilon": 0.05},
 }
-
-
-class Page(HTMLParser):
-    """What a browser sees: elements in their places, attributes, and text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.found: list[tuple[str, dict[str, str]]] = []
-        self.text: dict[str, list[str]] = {}
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, {name: value or "" for name, value in attrs}))
-        if tag not in VOID:
-            self.open.append(tag)
-            self.text.setdefault(tag, []).append("")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, {name: value or "" for name, value in attrs}))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        for tag in set(self.open):
-            self.text[tag][-1] += data
-
-    def all(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.found if name == tag]
-
-    @property
-    def body(self) -> str:
-        return " ".join(self.text["body"][0].split())
 
 
 def made(
@@ -127,14 +77,6 @@ def unit(text: str) -> str:
 def page_of(name: str) -> str:
     """The page of an empty release in one of the settings."""
     return page(made({}, **SETTINGS[name]))
-
-
-def rows_of(text: str, kind: str) -> list[list[str]]:
-    """The cells of the table of one kind."""
-    found = re.search(rf'<table class="{kind}">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
-    assert found
-    rows = re.findall(r"<tr>(.*?)</tr>", found[1], re.DOTALL)
-    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
 
 
 # --- what is in it -------------------------------------------------------------------------------
@@ -568,33 +510,14 @@ def test_hostile_names_stay_text_in_the_registry_entry(text: str) -> None:
 # --- in a browser --------------------------------------------------------------------------------
 
 
-def _opened(target: Path, folder: Path) -> tuple[str, Path]:
-    """What a browser has to say about a page, and its picture."""
-    assert CHROMIUM
-    picture = folder / "picture.png"
-    command = [
-        CHROMIUM,
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--enable-logging=stderr",
-        f"--user-data-dir={folder / 'profile'}",
-        "--window-size=1100,3000",
-        f"--screenshot={picture}",
-        target.as_uri(),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    return "\n".join(line for line in done.stderr.split("\n") if "CONSOLE" in line), picture
-
-
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed, so no page is rendered")
 @pytest.mark.skipif(sys.platform != "linux", reason="the browser is looked for on Linux only")
 def test_a_browser_renders_the_page_and_has_nothing_to_complain_about(tmp_path: Path) -> None:
     write_report(made(), tmp_path / "report.html")
-    said, picture = _opened(tmp_path / "report.html", tmp_path)
+    said, picture = opened(tmp_path / "report.html", tmp_path)
     assert said == ""
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert picture.stat().st_size > 50_000
     broken = tmp_path / "broken.html"
     broken.write_text(page(made()).replace("</body>", "<script>1</script></body>"))
-    assert "Content Security Policy" in _opened(broken, tmp_path)[0]
+    assert "Content Security Policy" in opened(broken, tmp_path)[0]

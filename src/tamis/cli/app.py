@@ -6,7 +6,7 @@ from inspect import signature
 
 from cyclopts import App, Parameter
 
-from tamis.cli import budget, demo, plan, query, release, report, sanitize, verify
+from tamis.cli import budget, demo, plan, query, release, report, sanitize, summarize, verify
 
 _ABOUT = """Sift keyed data: which keys may be named, and how often they occur.
 
@@ -19,6 +19,8 @@ _EXAMPLES = """Examples:
   tamis release events.parquet --key query --unit user_id --keys-per-unit 4 \\
       --epsilon 1 --delta 1e-8 -o release.parquet
   tamis query release.parquet top 10
+  tamis summarize trips.parquet --domain domain.toml --epsilon 0.1 \\
+      --size 100000 -o summary.parquet
   tamis release --help"""
 
 
@@ -45,16 +47,17 @@ app = App(
 app.command(plan.plan, help_epilogue=plan.EXAMPLES, sort_key=1)
 app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=2)
 app.command(sanitize.sanitize, help_epilogue=sanitize.EXAMPLES, sort_key=3)
-app.command(query.query, help_epilogue=query.EXAMPLES, sort_key=4)
-app.command(report.report, help_epilogue=report.EXAMPLES, sort_key=5)
-app.command(verify.verify, help_epilogue=verify.EXAMPLES, sort_key=6)
-app.command(demo.demo, help_epilogue=demo.EXAMPLES, sort_key=8)
+app.command(summarize.summarize, help_epilogue=summarize.EXAMPLES, sort_key=4)
+app.command(query.query, help_epilogue=query.EXAMPLES, sort_key=5)
+app.command(report.report, help_epilogue=report.EXAMPLES, sort_key=6)
+app.command(verify.verify, help_epilogue=verify.EXAMPLES, sort_key=7)
+app.command(demo.demo, help_epilogue=demo.EXAMPLES, sort_key=9)
 
 _budgets = App(
     name="budget",
     help="Keep budgets: what all releases together may reveal.",
     help_epilogue=budget.EXAMPLES,
-    sort_key=7,
+    sort_key=8,
 )
 _budgets.command(budget.create, help_epilogue=budget.CREATE_EXAMPLES, sort_key=1)
 _budgets.command(budget.list_all, name="list", help_epilogue=budget.LIST_EXAMPLES, sort_key=2)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tamis.releases.release import Release
+    from tamis.releases.summary.summary import Summary
 
 _SPECIAL = frozenset(',"\r\n')  # what a field of CSV in no quotes cannot hold
 Kind = Literal["parquet", "csv", "json"]
@@ -107,7 +108,7 @@ class Target:
     def name(self) -> str:
         return "standard output" if self.path == STANDARD else self.path
 
-    def save(self, release: Release) -> None:
+    def save(self, release: Release | Summary) -> None:
         if self.kind == "parquet" and self.path != STANDARD:
             try:
                 release.save(self.path)
@@ -116,7 +117,7 @@ class Target:
         else:
             write_file(self.path, self._bytes(release))
 
-    def _bytes(self, release: Release) -> bytes:
+    def _bytes(self, release: Release | Summary) -> bytes:
         if self.kind != "parquet":
             return table_bytes(release.to_arrow(), self.kind)
         with tempfile.TemporaryDirectory(prefix="tamis-") as folder:

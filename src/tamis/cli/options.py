@@ -42,6 +42,21 @@ Key = Annotated[
 ]
 SAMPLE, BUDGET, ENGINE = "Sample", "Budget", "Engine"  # headings in the help
 
+Data = Annotated[
+    str,
+    Parameter(help="Parquet, CSV, JSON lines (also .gz and .zst), a DuckDB database; - is CSV."),
+]
+Unit = Annotated[
+    str | None,
+    Parameter(
+        help="The column that says to whom a row belongs. Without it rows are protected, not "
+        "people."
+    ),
+]
+Where = Annotated[str | None, Parameter(help="Count only rows with this condition.")]
+Count = Annotated[str | None, Parameter(help="A column of counts, if already counted.")]
+Show = Annotated[bool, Parameter(help="Print the first rows as well.")]
+
 Scheme = Annotated[
     Literal["everything", "pps", "ppswor"],
     Parameter(
@@ -83,3 +98,12 @@ Ledger = Annotated[
     ),
 ]
 Purpose = Annotated[str | None, Parameter(group=BUDGET, help="Words for its history.")]
+Memory = Annotated[
+    str | None,
+    Parameter(
+        group=ENGINE, help="How much memory to use, such as 4GB; what does not fit goes to disk."
+    ),
+]
+Threads = Annotated[
+    int | None, Parameter(group=ENGINE, help="How many cores to use.", converter=whole)
+]

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tamis.cli import files, inputs, streams
+from tamis.cli import files, inputs, result, streams
 from tamis.cli import options as o
-from tamis.cli.failures import Failed
 from tamis.privacy.errors import InvalidInput, counted
-
-if TYPE_CHECKING:
-    from tamis.releases.release import Release
 
 EXAMPLES = """Examples:
   tamis release events.parquet --key query --unit user_id --keys-per-unit 4 \\
@@ -25,22 +20,21 @@ EXAMPLES = """Examples:
       --budget "sales 2024" -o products.parquet"""
 
 BOUND_SHARE = 0.05  # of epsilon, for the choice of a bound
+_TOLD = ("guarantee", "spent", "curve", "scheme", "key", "nulls", "filtered", "counted", "ledger",
+         "day")  # fmt: skip
 
-_EVENTS = "Parquet, CSV, JSON lines (also .gz and .zst), a DuckDB database; - is CSV."
-_UNIT = "The column that says to whom a row belongs. Without it rows are protected, not people."
 _KEYS = "To how many keys one unit may contribute; it is enforced. auto chooses it privately."
 _SIZE = "At most about so many keys are sampled, in place of a scheme, at a share of epsilon."
 _BOUND = f"The share of epsilon that choosing a bound (auto) costs; {BOUND_SHARE} by default."
 _TOTAL = "A share of epsilon for the total, with which to estimate what is not named."
-_MEMORY = "How much memory to use, such as 4GB; what does not fit goes to disk."
 
 
 def release(
-    *events: Annotated[str, Parameter(help=_EVENTS)],
+    *events: o.Data,
     key: o.Key,
     epsilon: o.Epsilon,
     delta: o.Delta,
-    unit: Annotated[str | None, Parameter(help=_UNIT)] = None,
+    unit: o.Unit = None,
     keys_per_unit: Annotated[
         int | Literal["auto"] | None, Parameter(help=_KEYS, converter=o.whole_or_auto)
     ] = None,
@@ -49,9 +43,9 @@ def release(
     output: o.Output = None,
     format: o.Format = None,
     force: o.Force = False,
-    show: Annotated[bool, Parameter(help="Print the first rows as well.")] = False,
-    where: Annotated[str | None, Parameter(help="Count only rows with this condition.")] = None,
-    count: Annotated[str | None, Parameter(help="A column of counts, if already counted.")] = None,
+    show: o.Show = False,
+    where: o.Where = None,
+    count: o.Count = None,
     table: o.Table = None,
     nulls: Annotated[
         Literal["drop", "keep"], Parameter(help="Whether rows without a key count, as NULL.")
@@ -68,11 +62,8 @@ def release(
     budget: o.Budget = None,
     ledger: o.Ledger = None,
     purpose: o.Purpose = None,
-    memory: Annotated[str | None, Parameter(group=o.ENGINE, help=_MEMORY)] = None,
-    threads: Annotated[
-        int | None,
-        Parameter(group=o.ENGINE, help="How many cores to use.", converter=o.whole),
-    ] = None,
+    memory: o.Memory = None,
+    threads: o.Threads = None,
     dry_run: Annotated[bool, Parameter(help="Show the plan only: nothing is read.")] = False,
     json: o.Json = False,
 ) -> None:
@@ -119,12 +110,10 @@ def release(
             bound_share=bound,
             **law,
         )
-    _save(made, target)
-    _tell(made, target)
-    if json:
-        streams.put_json(_document(made, target, show))
-    elif show or target is None:
-        streams.put(streams.table_text(made.to_arrow(), streams.FIRST))
+    result.save(made, target)
+    named = f"{counted(len(made), 'key')} named"
+    result.tell(made, target, f"{named}; {result.promise(made.guarantee)}", free="--dry-run")
+    result.show(made, target, {"keys": len(made)}, _TOLD, show, json)
 
 
 def _bound_share(share: float | None, bound: int | str | None) -> float:
@@ -160,70 +149,3 @@ def _show_plan(
         streams.put_json(describe(made))
     else:
         streams.put(table_text(made))
-
-
-def _save(made: Release, target: files.Target | None) -> None:
-    if target is None:
-        return
-    try:
-        target.save(made)
-    except Failed as error:
-        raise Failed(f"{error} The release had been drawn: what it cost is spent.") from None
-
-
-def _tell(made: Release, target: files.Target | None) -> None:
-    """What was guaranteed, in a line or two."""
-    from tamis.weighted.show import printable
-
-    streams.say(printable(guarantee(made)))
-    tell_charge(made.about.entry)
-    files.tell_written(target)
-    if target is None:
-        streams.say(
-            "nothing is saved: name a file with -o to keep a release; each run draws anew, and "
-            "what all of them cost adds up (--dry-run costs nothing)"
-        )
-    elif target.kind != "parquet":
-        streams.say("only a Parquet file holds the guarantee and can be verified")
-
-
-def tell_charge(entry: Mapping[str, Any] | None) -> None:
-    """Which entry of which budget was made, if any."""
-    if entry is not None:
-        streams.say(f"charged to budget {entry['budget']!r} as entry {entry['entry']}")
-
-
-def guarantee(made: Release) -> str:
-    """What is promised for one unit."""
-    g, bounds = made.guarantee, ""
-    if g.unit != "element":
-        bounds = f" with at most {counted(g.keys_per_unit, 'key')}"
-    if g.elements_per_key > 1:
-        bounds += f" and {counted(g.elements_per_key, 'element')} in each"
-    return (
-        f"{counted(len(made), 'key')} named; epsilon {g.epsilon:g}, delta {g.delta:g} when one "
-        f"{g.unit}{bounds} is added or removed"
-    )
-
-
-def _document(made: Release, target: files.Target | None, show: bool) -> dict[str, Any]:
-    """What a program wants to know; all rows if there is no file, and the first ones on request."""
-    about = made.about.describe()
-    told = (
-        "guarantee",
-        "spent",
-        "curve",
-        "scheme",
-        "key",
-        "nulls",
-        "filtered",
-        "counted",
-        "ledger",
-        "day",
-    )
-    document: dict[str, Any] = {"keys": len(made), "file": target.name if target else None}
-    document |= {name: about[name] for name in told}
-    if target is None or show:
-        first = made.to_arrow() if target is None else made.to_arrow().slice(0, streams.FIRST)
-        document["rows"] = streams.records(first)
-    return document

@@ -16,6 +16,7 @@ from tamis.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tamis.releases.release import Release
+    from tamis.releases.summary.summary import Summary
 
 EXAMPLES = """Examples:
   tamis report release.parquet -o report.html
@@ -56,7 +57,7 @@ def report(
     _tell(page, registry, json)
 
 
-def _write_page(opened: Release, page: str) -> None:
+def _write_page(opened: Release | Summary, page: str) -> None:
     from tamis.releases.report import write_report
 
     with tempfile.TemporaryDirectory(prefix="tamis-") as folder:

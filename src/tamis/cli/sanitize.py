@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from tamis.cli import files, inputs, streams
 from tamis.cli import options as o
 from tamis.cli.failures import Failed
-from tamis.cli.release import tell_charge
+from tamis.cli.result import tell_charge
 from tamis.privacy.errors import BadData, InvalidInput, counted
 
 if TYPE_CHECKING:

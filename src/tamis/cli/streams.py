@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TextIO
@@ -91,15 +91,20 @@ def plain(value: Any) -> str:
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
-def table_text(table: pa.Table, first: int | None = None) -> str:
-    """A table in aligned columns. Its values are data, so they are escaped and cut."""
+def table_text(
+    table: pa.Table, first: int | None = None, numbers: Sequence[str] | None = None
+) -> str:
+    """A table in aligned columns. Its values are data, so they are escaped and cut.
+
+    Columns of ``numbers`` are written as 1,234.5; by default those that a release adds to keys.
+    """
     from tamis.weighted import show
     from tamis.weighted.sample import ADDED
 
     shown = table if first is None else table.slice(0, first)
     more = table.num_rows - shown.num_rows
     rest = f"\n... and {more:,} more" if more else ""
-    return show.side_by_side(show.columns(shown, ADDED)) + rest
+    return show.side_by_side(show.columns(shown, ADDED if numbers is None else numbers)) + rest
 
 
 def records(table: pa.Table) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""`tamis verify`: re-check a release or a certificate."""
+"""`tamis verify`: re-check a release, a summary or a certificate."""
 
 from __future__ import annotations
 
@@ -17,34 +17,41 @@ from tamis.privacy.verify import Refused
 EXAMPLES = """Examples:
   tamis verify release.parquet
   tamis verify release.parquet --digest DIGEST
+  tamis verify summary.parquet
   tamis verify certificate.json
   tamis verify release.parquet --json"""
 
 _PARQUET = b"PAR1"
-_DIGEST = "Also refuse a release with another digest than this one, from where it was published."
+_DIGEST = "Also refuse a file with another digest than this one, from where it was published."
 
 
 def verify(
-    file: Annotated[str, Parameter(help="A release, or a certificate in JSON; - is JSON.")],
+    file: Annotated[
+        str, Parameter(help="A release, a summary, or a certificate in JSON; - is JSON.")
+    ],
     /,
     *,
     digest: Annotated[str | None, Parameter(help=_DIGEST)] = None,
     json: o.Json = False,
 ) -> None:
-    """Re-check what a release or a certificate promises.
+    """Re-check what a release, a summary or a certificate promises.
 
     The certificate's integers are rebuilt and checked against the definition of
-    differential privacy. For a release, its rows must also follow from its tokens
-    and fit its digest, which is printed: compare it with a published one. The exit
-    code is 0 if all holds, 1 if it was refused, and 4 if there is nothing to check.
+    differential privacy. For a release, its rows must also follow from its tokens;
+    for a summary, the noise must fit what one unit can change, and the rows must
+    follow from their values. Both must fit their digest, which is printed: compare
+    it with a published one. The exit code is 0 if all holds, 1 if it was refused,
+    and 4 if there is nothing to check.
     """
     is_release = file != STANDARD and _start(file) == _PARQUET
     if digest is not None and not is_release:
-        raise InvalidInput("--digest is for a release; a certificate has none.")
+        raise InvalidInput("--digest is for a release or a summary; a certificate has none.")
     try:
         said = _release(file) if is_release else _certificate(inputs.read_text(file))
         if digest is not None and said["digest"] != digest.strip().lower():
-            raise Refused("the release has another digest than the one given: it is another file.")
+            raise Refused(
+                f"the {said['kind']} has another digest than the one given: it is another file."
+            )
     except Refused as reason:
         raise Failed(f"refused: {reason}") from None
     if json:
@@ -70,7 +77,8 @@ def _release(path: str) -> dict[str, str]:
 
     try:
         opened = tamis.open(path)
-        return {"checked": opened.verify(), "digest": opened.digest}
+        kind = "summary" if isinstance(opened, tamis.Summary) else "release"
+        return {"kind": kind, "checked": opened.verify(), "digest": opened.digest}
     except NoRelease:
         raise
     except InvalidInput as error:
@@ -81,7 +89,7 @@ def _certificate(text: str) -> dict[str, str]:
     from tamis.privacy.certificate import Certificate
 
     try:
-        return {"checked": Certificate.read(text).verify()}
+        return {"kind": "certificate", "checked": Certificate.read(text).verify()}
     except RecursionError:
         raise Refused("the certificate is nested too deeply") from None
     except InvalidInput:

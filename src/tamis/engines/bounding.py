@@ -7,7 +7,7 @@ run of them, in the order of a hash with a fresh secret, that starts at a place 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,10 @@ class Secret:
 
 @dataclass(frozen=True)
 class Keys:
-    """The distinct keys of the data, by their hashes."""
+    """The distinct keys of the data, by their hashes; parts of the data share what is found out."""
 
     hashes: Words
+    _found: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(np.unique(self.hashes)) < len(self.hashes):
@@ -64,8 +65,19 @@ class Keys:
         """Their scattered hashes in so many bits, or None if these do not tell all keys apart."""
         if bits < 1:
             return None
-        short = secret.shorten(self.hashes, bits)
-        return short if len(np.unique(short)) == len(short) else None
+        if self._found.get("asked") != (bits, secret):
+            short = secret.shorten(self.hashes, bits)
+            apart = len(np.unique(short)) == len(short)
+            self._found.update(asked=(bits, secret), short=short if apart else None)
+        known: Words | None = self._found["short"]
+        return known
+
+    def rank(self, short: Words) -> Ints:
+        """The order of these names of keys."""
+        if self._found.get("ranked") is not short:
+            self._found.update(ranked=short, rank=np.argsort(short))
+        rank: Ints = self._found["rank"]
+        return rank
 
     def numbers(self, hashes: Words, secret: Secret) -> tuple[Words, Words]:
         """The number of the key of each hash, and of each key, in scattered order."""
@@ -131,9 +143,10 @@ def bounded_counts(
     kept = _kept(pairs >> np.uint64(bits), keys_per_unit, known, secret)
     found = pairs[kept] & np.uint64((1 << bits) - 1)
     if elements_per_key == 1:
-        return _add_up(found, None, short)
+        return _add_up(found, None, short, keys.rank(short))
     many = np.diff(np.flatnonzero(new), append=len(packed))
-    return _add_up(found, np.minimum(many[kept], elements_per_key), short)
+    weights = np.minimum(many[kept], elements_per_key)
+    return _add_up(found, weights, short, keys.rank(short))
 
 
 def spread_of_units(units: npt.NDArray[np.int64] | Words, hashes: Words, keys: Keys) -> Ints:
@@ -203,7 +216,7 @@ def _kept(owner: Words, keys_per_unit: int, names: Words | np.uint64, secret: Se
     return kept
 
 
-def _add_up(found: Words, weights: Ints | None, short: Words) -> Ints:
+def _add_up(found: Words, weights: Ints | None, short: Words, rank: Ints) -> Ints:
     """How often each key was found, in the order of the keys."""
     if weights is not None:
         order = np.argsort(found)
@@ -215,9 +228,9 @@ def _add_up(found: Words, weights: Ints | None, short: Words) -> Ints:
         sums = np.add.reduceat(weights, starts)
     else:
         sums = np.diff(starts, append=len(found))
-    total, rank = np.zeros(len(short), dtype=np.int64), np.argsort(short)
-    places = np.searchsorted(short[rank], found[starts])
-    if len(places) and not np.array_equal(short[rank].take(places, mode="clip"), found[starts]):
+    total, ordered = np.zeros(len(short), dtype=np.int64), short[rank]
+    places = np.searchsorted(ordered, found[starts])
+    if len(places) and not np.array_equal(ordered.take(places, mode="clip"), found[starts]):
         raise BadData("the data changed while it was read; start again.")
     total[rank[places]] = sums
     return total

@@ -56,7 +56,7 @@ class DuckDB:
                 f"unit {request.unit!r} is missing in some rows: whom they belong to is not known; "
                 f"leave them out with where={request.unit + ' IS NOT NULL'!r}, or repair them."
             )
-        at_once = min(self._at_once, self._database.memory // (4 * _BYTES) + 1)
+        at_once = min(self._at_once, self._database.memory // (2 * _BYTES) + 1)
         pairs = Pairs(self._database, rows, columns, at_once)
         return _Counted(self, columns, pairs)
 

@@ -89,19 +89,22 @@ class Pairs:
         return NumberedKeys(database.column("named", "code")), pairs
 
     def _keep(self, pairs: str, at_once: int) -> None:
-        """Keep the pairs: in memory if they fit into one part, and as a table otherwise."""
+        """Keep the pairs: in memory if they fit into one part, and in a table each otherwise.
+
+        Tables may be on disk, and are slow to read from there: so each is read once.
+        """
         rows = self._database.number("SELECT coalesce(sum(many), 0) FROM temp.named")
         self._many = -(-rows // at_once) or 1
         self._whole = self._fetch(pairs) if self._many == 1 else None
-        if self._whole is None:
-            self._database.make("pairs", pairs)
+        for n in range(self._many if self._whole is None else 0):
+            where = f"hash(owner) % {self._many} = {n}"
+            self._database.make(f"pairs_{n}", f"SELECT * FROM ({pairs}) WHERE {where}")
 
     def _parts(self, what: str, start: int, end: int) -> Iterator[Part]:
         """The pairs in parts that fit into memory; all rows of a unit are in one part."""
         for n in range(self._many):
             self._database.step(what, start + (end - start) * (n + 1) / self._many)
-            where = f"hash(owner) % {self._many} = {n}"
-            yield self._whole or self._fetch(f"SELECT * FROM temp.pairs WHERE {where}")
+            yield self._whole or self._fetch(f"SELECT * FROM temp.pairs_{n}")
 
     def _fetch(self, pairs: str) -> Part:
         found = self._database.run(f"SELECT owner, code FROM ({pairs})", "fetchnumpy")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from importlib.metadata import version
-from math import expm1
 from typing import Any
 
 import pyarrow as pa
@@ -53,13 +52,12 @@ class About:
         return dict(zip(ADDED, _ADDED_TYPES, strict=True))
 
     @property
-    def total(self) -> tuple[float, float] | None:
-        """The noisy number of all elements (after bounding) and the variance of its noise."""
+    def total(self) -> tuple[int, Fraction] | None:
+        """The noisy number of all elements (after bounding) and the rate of its noise."""
         for part in self.parts:
             if part.purpose == TOTAL and part.value is not None:
                 most = self.guarantee.keys_per_unit * self.guarantee.elements_per_key
-                gone = expm1(-part.epsilon / most)
-                return float(part.value), 2 * (1 + gone) / gone**2
+                return part.value, exactly(part.epsilon) / most
         return None
 
     def check(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -158,14 +157,23 @@ class Release:
         Keys that are rarely named count more when they are. Keys too rare to be named at all are
         not in it: ``low`` is at most the sum over all keys, ``high`` at least that over the keys
         named half of the time. Without a condition, a release that spent a ``total_share`` knows
-        the sum over all keys, and its interval is of that.
+        the sum over all keys, and its interval is of that. Of a part of a release, such as
+        ``release.top(10)``, it is the sum over the keys in it.
         """
-        if where is None and not self.about.part and (total := self.about.total) is not None:
-            return Answer.normal(total[0], sqrt(total[1]), self.plan.coverage)
+        if self.about.part:
+            return sums.of_these(self.rows(where).sample)
+        if where is None and (total := self.about.total) is not None:
+            return sums.of_all(*total, self.plan.coverage)
         return sums.over_keys(self.rows(where).sample, self.plan.estimator)
 
     def count(self, where: str | None = None) -> Answer:
-        """How many keys satisfy a condition, also of those that are not named (as in `sum`)."""
+        """How many keys satisfy a condition, also of those that are not named (as in `sum`).
+
+        Of a part of a release, such as ``release.top(10)``: how many are in it.
+        """
+        if self.about.part:
+            many = float(len(self.rows(where)))
+            return Answer(many, 0.0, many, many, self.plan.coverage)
         occurs = MaximumLikelihood(self.plan.mechanism.law, _occurs)
         return sums.over_keys(self.rows(where).sample, occurs)
 

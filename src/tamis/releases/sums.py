@@ -10,12 +10,14 @@ least the sum over the keys with a frequency from ``Plan.half`` on.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.answer import Answer, quantile
+from tamis.sparse.noise import beyond, variance
 from tamis.weighted.estimators import Estimator, Function, identity, moments
 from tamis.weighted.intervals import intervals
 from tamis.weighted.laws import Law
@@ -36,11 +38,11 @@ def over_keys(sample: PrivateSample, estimator: Estimator) -> Answer:
     What a token counts is a little too much on average at some frequencies, and too little at
     others. The interval allows for the worst of those that each token is compatible with.
     """
-    plan, z = sample.plan, quantile(sample.plan.coverage)
+    plan, z = sample.plan, _z(sample)
     values = estimator.values(sample.whole_tokens())
     estimate, deviation = float(np.sum(values)), sqrt(_variance(sample, estimator))
     worst = _worst(sample, estimator)
-    low = float(np.sum(values / worst.most)) - z * deviation
+    low = float(np.sum(values / worst.most)) - z * deviation - 1  # counts are whole numbers
     low = max(low, float(len(sample)))  # what is named does occur
     if plan.half is None:
         said = "keys that are never named are not counted"
@@ -48,8 +50,38 @@ def over_keys(sample: PrivateSample, estimator: Estimator) -> Answer:
     missed = _missed(plan, estimator) / 2
     margin = z * sqrt(float(np.sum(worst.variance / worst.least**2)))
     high = float(np.sum(values / worst.least)) + missed + sqrt(margin**2 + missed**2)
-    said = f"keys with a frequency below {plan.half:,} are seldom named and hardly counted"
+    said = (
+        f"the high end leaves room for keys that chance left out; keys with a frequency below "
+        f"{plan.half:,} are seldom named and hardly counted"
+    )
     return Answer(estimate, deviation, low, high, plan.coverage, said)
+
+
+def of_all(total: int, rate: Fraction, coverage: float) -> Answer:
+    """A total with two-sided geometric noise of this rate."""
+    margin = beyond(rate, (1 - coverage) / 2)
+    return Answer(total, sqrt(variance(rate)), max(0, total - margin), total + margin, coverage)
+
+
+def of_these(sample: PrivateSample) -> Answer:
+    """The sum over the named keys alone, as if it had not been noise that chose among them."""
+    z, (low, high) = _z(sample), _ends(sample)
+    error = sqrt(float(np.sum(((high - low) / (2 * z)) ** 2)))
+    least, most = _bias(sample.plan, low, high) if len(sample) else (0.0, 0.0)
+    shown = float(np.sum(sample.to_arrow()["estimate"].to_numpy()))
+    down, up = shown - most - z * error - 1, shown - least + z * error + 1
+    middle = max(shown - (least + most) / 2, float(len(sample)))
+    return Answer(middle, error, max(down, float(len(sample))), up, sample.plan.coverage)
+
+
+def _z(sample: PrivateSample) -> float:
+    """Standard deviations of a sum of noise: for few keys more than those of the normal law.
+
+    The noise of one key has an excess of at most 3 or so, as that of the Laplace law; see
+    `tamis.sparse.intervals`.
+    """
+    z = quantile(sample.plan.coverage)
+    return z + max(0.0, z**3 - 3 * z) / (8 * max(1, len(sample)))
 
 
 def _variance(sample: PrivateSample, estimator: Estimator) -> float:
@@ -109,19 +141,24 @@ def _missed(plan: Plan, estimator: Estimator) -> float:
     return float(max(none.max(), (variance / g).max() * quantile(plan.coverage) ** 2))
 
 
-def not_named(sample: PrivateSample, total: float, variance: float) -> Answer:
-    """What is left of a noisy total of this variance without the named keys.
+def not_named(sample: PrivateSample, total: int, rate: Fraction) -> Answer:
+    """What is left of a total with noise of this rate without the named keys.
 
     Named keys are more often those that noise made larger, so their estimates are too high where
     keys are seldom named. By how much depends on the frequency, which is known up to an interval:
     the smallest and the largest bias in it make the interval wider.
     """
-    z, (low, high) = quantile(sample.plan.coverage), _ends(sample)
-    error = sqrt(variance + float(np.sum(((high - low) / (2 * z)) ** 2)))
-    least, most = _bias(sample.plan, low, high) if len(sample) else (0.0, 0.0)
-    rest = total - float(np.sum(sample.to_arrow()["estimate"].to_numpy()))
-    middle, down, up = rest + (least + most) / 2, rest + least - z * error, rest + most + z * error
-    return Answer(max(0.0, middle), error, max(0.0, down), max(0.0, up), sample.plan.coverage)
+    whole, named = of_all(total, rate, sample.plan.coverage), of_these(sample)
+    rest = total - named.estimate
+    down = sqrt((total - whole.low) ** 2 + (named.high - named.estimate) ** 2)
+    up = sqrt((whole.high - total) ** 2 + (named.estimate - named.low) ** 2)
+    return Answer(
+        max(0.0, rest),
+        sqrt(whole.standard_error**2 + named.standard_error**2),
+        max(0.0, rest - down),
+        max(0.0, rest + up),
+        sample.plan.coverage,
+    )
 
 
 def _bias(plan: Plan, low: Ints, high: Ints) -> tuple[float, float]:

@@ -65,6 +65,11 @@ def signed(sizes: Ints) -> Ints:
     return np.where(coins(ratio(Fraction(1, 2)), len(sizes)), sizes, -sizes)
 
 
+def beyond(rate: Fraction, tail: float) -> int:
+    """The least k with Pr[X > k] <= tail, by Pr[X > k] = a^(k+1) / (1 + a)."""
+    return max(0, math.ceil(-(math.log(tail) + math.log1p(math.exp(-rate))) / float(rate)) - 1)
+
+
 def passing(rate: Fraction, theta: int) -> float:
     """The mean of X^2 over |X| >= theta: |X| = theta + G with probability 2 a^theta / (1 + a)."""
     a, b = math.exp(-rate), -math.expm1(-rate)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
-from math import ceil, exp, log, log1p, sqrt
+from math import sqrt
 
 import numpy as np
 
 from tamis.privacy.answer import Answer
-from tamis.sparse.noise import variance
+from tamis.sparse.noise import beyond, variance
 from tamis.sparse.ranges import Level
 
 
@@ -24,15 +23,10 @@ def point(level: Level, cell: Sequence[int], coverage: float = 0.95) -> Answer:
     found = (level.flat.codes == np.array(cell, dtype=np.int64)[:, None]).all(axis=0)
     if found.any():
         value = int(level.flat.values[found][0])
-        margin = _beyond(rate, tail / 2)
+        margin = beyond(rate, tail / 2)
         return Answer(value, error, max(0, value - margin), max(0, value + margin), coverage)
     if level.rule.whole:
         raise AssertionError("every cell is there")
     stays = max(float(level.rule.theta), float(level.flat.tau), 1.0)  # from here on it always stays
-    high = stays + _beyond(rate, tail)
+    high = stays + beyond(rate, tail)
     return Answer(0.0, error, 0.0, high, coverage, "the cell is not in the summary")
-
-
-def _beyond(rate: Fraction, tail: float) -> int:
-    """The least k with Pr[X > k] <= tail; X is two-sided geometric, Pr[X > k] = a^(k+1)/(1+a)."""
-    return max(0, ceil(-(log(tail) + log1p(exp(-rate))) / float(rate)) - 1)

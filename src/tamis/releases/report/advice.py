@@ -11,6 +11,7 @@ from tamis.releases.release import Release
 from tamis.releases.report.promise import one_unit
 from tamis.releases.report.text import frequency, percent, safe, table
 from tamis.releases.report.ways import HIGHEST, Way, lowest
+from tamis.releases.summary.about import AboutSummary
 
 _EXTRACT = """\
 import json
@@ -35,8 +36,15 @@ _PAPER = """\
 }
 """
 
+_WORDING = """\
+<li>The wording of keys. A key that enough units share is named as it stands, even when its text is
+sensitive.</li>"""
+_DOMAIN = """\
+<li>The domain: which values the attributes have. It is published as it stands, and is taken to be
+public.</li>"""
 
-def spent(about: About) -> str:
+
+def spent(about: About | AboutSummary) -> str:
     """The parts of what was spent, and the entry of the ledger."""
     g = about.guarantee
     rows = [
@@ -95,7 +103,7 @@ method, from the data you think of, or only once.</p>
 """
 
 
-def citing(about: About) -> str:
+def citing(about: About | AboutSummary, paper: str = _PAPER) -> str:
     """BibTeX of the software and of the paper."""
     software = f"""\
 @software{{tamis,
@@ -105,21 +113,21 @@ def citing(about: About) -> str:
   year      = {{{about.day[:4]}}},
 }}
 """
-    return f"<pre><code>{safe_lines(software)}\n{safe_lines(_PAPER)}</code></pre>"
+    return f"<pre><code>{safe_lines(software)}\n{safe_lines(paper)}</code></pre>"
 
 
-def limits(about: About) -> str:
+def limits(about: About | AboutSummary) -> str:
     """What is not protected."""
     element = about.guarantee.unit == "element"
     rows = "<li>People. What is protected is one row or element at a time.</li>" if element else ""
+    words = _WORDING if isinstance(about, About) else _DOMAIN
     return f"""
 <p>The guarantee is about what this release adds to the knowledge of its readers, concerning
 {one_unit(about)}. It does not cover:</p>
 <ul>
 {rows}
 <li>Other releases about the same data. What they reveal adds up; a ledger keeps account of it.</li>
-<li>The wording of keys. A key that enough units share is named as it stands, even when its text is
-sensitive.</li>
+{words}
 <li>Facts about groups, and conclusions from them about people who were not even in the data.</li>
 <li>Choices that were made by looking at the data, such as which rows to count, or epsilon
 itself.</li>
@@ -138,7 +146,7 @@ def _value(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
-def _entry(about: About) -> str:
+def _entry(about: About | AboutSummary) -> str:
     if about.entry is None:
         return "<p>No ledger was named, so nothing says what else was spent on the same data.</p>"
     rows = [[safe(name), f"<code>{safe(value)}</code>"] for name, value in about.entry.items()]

@@ -10,25 +10,39 @@ from tamis.releases.release import Release
 from tamis.releases.report import advice, promise
 from tamis.releases.report.figures import error_figure, naming_figure, numbers, sizes
 from tamis.releases.report.rows import top_keys
-from tamis.releases.report.text import safe
+from tamis.releases.report.summary_page import sections as summary_sections
+from tamis.releases.report.text import safe, several
 from tamis.releases.report.ways import Way, ways
+from tamis.releases.summary.summary import Summary
 from tamis.releases.writing import whole_file
 
 
-def write_report(release: Release, path: str | Path) -> None:
-    """Write a release as one page that needs nothing else: no network, no script.
+def write_report(opened: Release | Summary, path: str | Path) -> None:
+    """Write a release, or a summary, as one page that needs nothing else: no network, no script.
 
     It says what is guaranteed, what to expect of the method, which keys are the most frequent, what
     was spent, and how to read, verify and cite the release. Everything in it comes from the
-    release, so it is as private, and the same release always gives the same bytes.
+    release, so it is as private, and the same release always gives the same bytes. The page of a
+    summary has a heat map of its first two attributes.
     """
     with whole_file(path) as file:
-        file.write(page(release).encode())
+        file.write(page(opened).encode())
 
 
-def page(release: Release) -> str:
+def page(opened: Release | Summary) -> str:
     """The whole page."""
-    names = ", ".join(safe(name) for name in release.about.key)
+    if isinstance(opened, Summary):
+        told = summary_sections(opened)
+        return _whole("summary", opened.domain.names, told, opened.about.library)
+    return _whole("release", opened.about.key, _sections(opened), opened.about.library)
+
+
+def _whole(kind: str, columns: Sequence[str], told: dict[str, str], library: str) -> str:
+    names = several(columns)
+    parts = "\n".join(
+        f'<section aria-labelledby="part-{n}">\n<h2 id="part-{n}">{title}</h2>\n{text}\n</section>'
+        for n, (title, text) in enumerate(told.items(), start=1)
+    )
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -38,29 +52,29 @@ def page(release: Release) -> str:
 <meta http-equiv="Content-Security-Policy"
  content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <link rel="icon" href="data:,">
-<title>Private release: {names}</title>
+<title>Private {kind}: {names}</title>
 <style>
 {files("tamis.releases.report").joinpath("style.css").read_text(encoding="utf-8")}</style>
 </head>
 <body>
 <header>
-<h1>Private release of {names}</h1>
+<h1>Private {kind} of {names}</h1>
 <p class="soft">What it says, what it guarantees, and how to check it.</p>
 </header>
 <main>
-{_sections(release)}
+{parts}
 </main>
 <footer>
-<p class="soft">Made with tamis {safe(release.about.library)} from the release alone.</p>
+<p class="soft">Made with tamis {safe(library)} from the {kind} alone.</p>
 </footer>
 </body>
 </html>
 """
 
 
-def _sections(release: Release) -> str:
+def _sections(release: Release) -> dict[str, str]:
     about, compared = release.about, ways(release.plan)
-    told = {
+    return {
         "What this is": promise.facts(release) + promise.plainly(release),
         "The guarantee, formally": promise.formally(release),
         "The most frequent keys": top_keys(release),
@@ -71,10 +85,6 @@ def _sections(release: Release) -> str:
         "What is not protected": advice.limits(about),
         "How to cite": advice.citing(about),
     }
-    return "\n".join(
-        f'<section aria-labelledby="part-{n}">\n<h2 id="part-{n}">{title}</h2>\n{text}\n</section>'
-        for n, (title, text) in enumerate(told.items(), start=1)
-    )
 
 
 def _expected(release: Release, compared: Sequence[Way]) -> str:

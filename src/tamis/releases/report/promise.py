@@ -8,7 +8,8 @@ from tamis.privacy.errors import counted
 from tamis.privacy.guarantee import NEIGHBOURS
 from tamis.releases.about import About
 from tamis.releases.release import Release
-from tamis.releases.report.text import one_in, percent, safe, small, table
+from tamis.releases.report.text import listed, one_in, percent, safe, small, table
+from tamis.releases.summary.about import AboutSummary
 from tamis.sampling.schemes import Scheme
 
 
@@ -22,11 +23,7 @@ def facts(release: Release) -> str:
         "protected": one_unit(release.about),
         "made on": safe(release.about.day),
     }
-    return (
-        '<dl class="facts">'
-        + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in said.items())
-        + "</dl>"
-    )
+    return listed(said)
 
 
 def plainly(release: Release) -> str:
@@ -51,7 +48,7 @@ If they thought it as likely as not, they end up between {percent(1 - even)} and
 <li>What nobody else has stays unnamed: if a key occurs only because of {one}, the chance that it
 is named is at most {one_in(g.delta)}.</li>
 </ul>
-<p>{_bounds(about)} {_counted(about)} {_nulls(about)} {_chosen(about)}</p>
+<p>{bounds(about)} {_counted(about)} {_nulls(about)} {chosen(about)}</p>
 """
 
 
@@ -71,7 +68,7 @@ decided by comparing whole numbers, so that no rounding weakens it.</p>
 """
 
 
-def one_unit(about: About) -> str:
+def one_unit(about: About | AboutSummary) -> str:
     """What is protected, in words; ready HTML."""
     if about.guarantee.unit == "element":
         return "one row" if about.counted == "rows" else "one element"
@@ -105,7 +102,8 @@ def scheme_in_words(scheme: Scheme) -> str:
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _bounds(about: About) -> str:
+def bounds(about: About | AboutSummary, key: str = "key", frequency: str = "frequency") -> str:
+    """How much one unit counted for."""
     g = about.guarantee
     if g.unit == "element":
         each = "Each row stands" if about.counted == "rows" else "Each element stands"
@@ -115,9 +113,9 @@ def _bounds(about: About) -> str:
         )
     unit = f"<code>{safe(g.unit)}</code>"
     return (
-        f"Each {unit} counted for at most {counted(g.keys_per_unit, 'key')}, and for at most "
-        f"{g.elements_per_key:,} in the frequency of each. Where there was more, so much was kept, "
-        "chosen at random, and the rest was left out."
+        f"Each {unit} counted for at most {counted(g.keys_per_unit, key)}, and for at most "
+        f"{g.elements_per_key:,} in the {frequency} of each. Where there was more, so much was "
+        "kept, chosen at random, and the rest was left out."
     )
 
 
@@ -140,7 +138,8 @@ def _nulls(about: About) -> str:
     return "Rows without a key (NULL) were left out."
 
 
-def _chosen(about: About) -> str:
+def chosen(about: About | AboutSummary) -> str:
+    """That there was a condition, if there was one."""
     if not about.filtered:
         return ""
     return (

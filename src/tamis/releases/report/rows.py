@@ -20,8 +20,8 @@ def top_keys(release: Release) -> str:
     first = release.to_arrow().slice(0, TOP)
     rows = first.select(ADDED).to_pylist()
     keys = zip(*(map(cell, first[name]) for name in release.about.key), strict=True)
-    scale = _scale(rows)
-    head = ["place", *map(short, release.about.key), "estimate", "interval", _ruler(scale)]
+    scale = scale_of(rows)
+    head = ["place", *map(short, release.about.key), "estimate", "interval", ruler(scale)]
     body = [
         [str(n), *key, *_row(row, scale)]
         for n, (key, row) in enumerate(zip(keys, rows, strict=True), start=1)
@@ -37,10 +37,10 @@ def top_keys(release: Release) -> str:
 
 def _row(row: dict[str, Any], scale: Axis) -> list[str]:
     interval = f"{row['low']:,}&nbsp;to {row['high']:,}"  # on two lines at most
-    return [f"{row['estimate']:,.1f}", interval, _whisker(row, scale)]
+    return [f"{row['estimate']:,.1f}", interval, whisker(row, scale)]
 
 
-def _scale(rows: list[dict[str, Any]]) -> Axis:
+def scale_of(rows: list[dict[str, Any]]) -> Axis:
     """From zero if all rows can then be told apart, and by orders of magnitude otherwise."""
     low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
     if high > 10 * low:
@@ -50,7 +50,8 @@ def _scale(rows: list[dict[str, Any]]) -> Axis:
     return Axis(0.0, high * 1.02, ticks, "")
 
 
-def _ruler(scale: Axis) -> str:
+def ruler(scale: Axis) -> str:
+    """The numbers of the scale, to stand above drawings."""
     marks = "".join(
         f'<text x="{_share(scale, v)}" y="12" text-anchor="middle">{text}</text>'
         for v, text in scale.ticks
@@ -58,7 +59,8 @@ def _ruler(scale: Axis) -> str:
     return f'<svg class="whisker ruler" role="img" aria-label="scale">{marks}</svg>'
 
 
-def _whisker(row: dict[str, Any], scale: Axis) -> str:
+def whisker(row: dict[str, Any], scale: Axis) -> str:
+    """A dot for the estimate of a row, on the line of its interval."""
     grid = "".join(
         f'<line class="grid" x1="{at}" x2="{at}" y1="0" y2="100%"/>'
         for at in (_share(scale, v) for v, _ in scale.ticks)

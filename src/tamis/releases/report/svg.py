@@ -63,8 +63,22 @@ def chart(x: Axis, y: Axis, lines: Sequence[Line], name: str, title: str, descri
     """A chart with a title and a description for those who do not see it."""
     parts = [_grid(x, y), *(_path(x, y, line) for line in lines)]
     parts += [_label(line.label, line.style) for line in lines]
+    return picture((WIDTH, HEIGHT), parts, name, title, described)
+
+
+def picture(
+    size: tuple[float, float],
+    parts: Sequence[str],
+    name: str,
+    title: str,
+    described: str,
+    grows: bool = True,
+) -> str:
+    """Parts of a drawing as one, with a title and a description; it may grow with the page."""
+    width, height = size
+    own = "" if grows else f'width="{width:.6g}" '
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg {own}viewBox="0 0 {width:.6g} {height:.6g}" role="img" '
         f'aria-labelledby="{name}-title {name}-description">'
         f'<title id="{name}-title">{escape(title)}</title>'
         f'<desc id="{name}-description">{escape(described)}</desc>\n'

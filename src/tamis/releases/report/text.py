@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from html import escape
 from typing import Any
 
 from tamis.weighted.show import printable, shorten
 
+SEVERAL = 8  # names of attributes that are shown
 _LONG = 102  # characters; fewer are shown
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -85,6 +87,37 @@ def percent(share: float) -> str:
     if 0.999 < share < 1:
         return "over 99.9 %"
     return f"{100 * share:.3g} %"
+
+
+def many(number: int) -> str:
+    """A whole number of any size.
+
+    >>> many(657_721), many(2**100)
+    ('657,721', '1.27×10³⁰')
+    """
+    if number < 10**12:
+        return f"{number:,}"
+    digits, power = f"{Decimal(number):.2e}".split("e+")
+    return f"{digits}×10{power.translate(_RAISED)}"
+
+
+def several(names: Sequence[str], word: str = ", ") -> str:
+    """Names as ready HTML, those beyond the first few by their number.
+
+    >>> several(["home", "work"], " and "), several([str(n) for n in range(99)])
+    ('home and work', '0, 1, 2, 3, 4, 5, 6, 7 and 91 more')
+    """
+    more = f" and {len(names) - SEVERAL} more" if len(names) > SEVERAL else ""
+    return word.join(safe(name) for name in names[:SEVERAL]) + more
+
+
+def listed(said: dict[str, str]) -> str:
+    """The handful of facts that come first, ready HTML by name."""
+    return (
+        '<dl class="facts">'
+        + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in said.items())
+        + "</dl>"
+    )
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str, kind: str = "") -> str:
