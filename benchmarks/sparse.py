@@ -12,7 +12,10 @@ import pyarrow as pa
 import tamis
 from benchmarks.release import REPEATS, make, measured
 
-CELLS = "SELECT floor(random() * 2000000)::BIGINT AS home, floor(random() * 1000000)::BIGINT AS work FROM range({rows})"
+CELLS = """
+    SELECT floor(random() * 2000000)::BIGINT AS home, floor(random() * 1000000)::BIGINT AS work
+    FROM range({rows})
+"""
 PLAIN = """
 import duckdb
 database = duckdb.connect()

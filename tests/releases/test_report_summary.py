@@ -28,7 +28,7 @@ from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Flat
 from tamis.sparse.planning import outlook
 from tamis.sparse.ranges import Level, Ranges
-from tamis.sparse.recipe import METHODS, choose
+from tamis.sparse.recipe import FLAT, SPLIT, choose
 from tests.pages import CHROMIUM, HOSTILE, Page, opened, rows_of
 
 TOWNS = {
@@ -187,7 +187,7 @@ def test_how_many_cells_of_noise_alone_to_expect_is_said() -> None:
 
 def test_the_number_of_cells_that_noise_lifts_is_that_of_the_law() -> None:
     summary = drawn("full")
-    values = summary.made.levels[0].flat.values
+    values = summary.ranges.levels[0].flat.values
     empty = AREA.cells - 3000  # at least
     for value in (1, 2):
         expected = by_noise(summary.about.recipe, value)
@@ -232,7 +232,7 @@ def test_the_paper_the_software_and_the_digest_are_there(tmp_path: Path) -> None
 # --- the picture ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", (*FLAT, *SPLIT))
 def test_every_block_is_the_range_that_the_summary_answers(method: str) -> None:
     summary = drawn(method)
     found = blocks(summary)
@@ -241,7 +241,7 @@ def test_every_block_is_the_range_that_the_summary_answers(method: str) -> None:
     assert down.ends(0)[0] == 0
     assert down.ends(down.many - 1)[1] == 109
     for y, x in np.random.default_rng(1).integers(0, [down.many, across.many], (60, 2)).tolist():
-        answer = summary.made.range([down.ends(y), across.ends(x)])
+        answer = summary.ranges.range([down.ends(y), across.ends(x)])
         assert found.estimates[y, x] == pytest.approx(answer.estimate, abs=1e-6)
         assert found.errors[y, x] == pytest.approx(answer.standard_error)
 
@@ -434,3 +434,13 @@ def test_a_browser_renders_the_page_and_has_nothing_to_complain_about(tmp_path: 
     said, picture = opened(tmp_path / "report.html", tmp_path)
     assert said == ""
     assert picture.stat().st_size > 50_000
+
+
+def test_a_sketch_has_no_page(tmp_path: Path) -> None:
+    data = pa.table({"home": [1, 2, 2]})
+    sketch = tamis.summarize(
+        data, domain=tamis.Domain(home=9), epsilon=1.0, size=5, method="sketch"
+    )
+    with pytest.raises(tamis.InvalidInput, match="buckets, not cells"):
+        write_report(sketch, tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())

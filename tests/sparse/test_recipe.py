@@ -12,8 +12,10 @@ from tamis.privacy.errors import InvalidInput
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Table
 from tamis.sparse.planning import outlook, outlooks, suggest
-from tamis.sparse.recipe import FLAT, METHODS, SPLIT, Recipe, choose
+from tamis.sparse.ranges import Ranges
+from tamis.sparse.recipe import FLAT, METHODS, SKETCHES, SPLIT, Recipe, choose
 from tamis.sparse.rules import cost
+from tamis.sparse.sketch import Sketch
 
 AREA = Domain(home=300, work=200)
 TENTH = Fraction(1, 10)
@@ -32,7 +34,12 @@ def nothing(recipe: Recipe) -> Table:
 @pytest.mark.parametrize("method", METHODS)
 def test_the_rules_cost_epsilon_exactly(method: str, change: int) -> None:
     recipe = choose(AREA, TENTH, change, method=method, size=None if method == "full" else 5000)
-    assert cost(recipe.rules, change) == TENTH
+    if recipe.sketched:
+        drawn = recipe.draw(nothing(recipe))
+        assert isinstance(drawn, Sketch)
+        assert drawn.rate * change * len(drawn.hashes) == TENTH
+    else:
+        assert cost(recipe.rules, change) == TENTH
 
 
 @pytest.mark.parametrize("method", [m for m in FLAT if m != "full"])
@@ -63,6 +70,7 @@ def test_noise_alone_makes_the_errors_that_were_predicted(method: str) -> None:
     rng = np.random.default_rng(1)
     for _ in range(60):
         summary = recipe.draw(nothing(recipe))
+        assert isinstance(summary, Ranges)
         for _ in range(5):
             first = rng.integers(0, [270, 180])
             bounds = [(int(first[0]), int(first[0]) + 29), (int(first[1]), int(first[1]) + 19)]
@@ -77,7 +85,9 @@ def test_half_is_where_a_cell_stays_half_of_the_time() -> None:
     cells = np.array([[7], [9]])
     stayed = 0
     for _ in range(300):
-        flat = recipe.draw(recipe.table(cells, np.array([count]))).levels[0].flat
+        drawn = recipe.draw(recipe.table(cells, np.array([count])))
+        assert isinstance(drawn, Ranges)
+        flat = drawn.levels[0].flat
         stayed += bool((flat.codes == cells).all(axis=0).any())
     assert 100 < stayed < 220  # just at theta, noise of 0 still lets it stay
 
@@ -97,11 +107,11 @@ def test_in_many_dimensions_flat_is_suggested() -> None:
     assert suggest(wide, TENTH, 1, 20_000, "range") == "filter-priority"
 
 
-def test_huge_domains_are_only_summarised_flat() -> None:
+def test_huge_domains_are_not_split() -> None:
     found = {
         o.recipe.method for o in outlooks(Domain({f"a{n}": 2 for n in range(100)}), TENTH, 1, 99)
     }
-    assert found == set(FLAT) - {"full"}
+    assert found == {*FLAT, *SKETCHES} - {"full"}
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -65,9 +65,14 @@ def explain(error: Exception, words: Collection[str] = ()) -> tuple[int, str]:
 
 def _unforeseen(error: Exception) -> str:
     if isinstance(error, MemoryError):
+        said = str(error).replace("memory=", "--memory.")  # the engine's; NumPy tells sizes
         return (
-            "memory ran out; a lower --memory makes the work smaller parts. See in the ledger "
-            "whether a budget was charged before."
+            said
+            if said.startswith("memory")
+            else (
+                "memory ran out; a lower --memory makes the work smaller parts. See in the ledger "
+                "whether a budget was charged before."
+            )
         )
     if isinstance(error, OSError) and error.strerror:
         return f"the operating system refused it: {error.strerror}."

@@ -38,7 +38,8 @@ _COLUMNS = {
 }
 _NOTE = (
     "Errors are roots of mean squares, and come from noise and the sample of it. What a filter "
-    "takes from small counts depends on the data, and is in none of them."
+    "takes from small counts, and what other cells add in the buckets of a sketch, depends on the "
+    "data, and is in none of them."
 )
 
 
@@ -207,7 +208,8 @@ def _smallest(made: Prospect) -> str:
     if not others:
         return said
     best = min(others, key=lambda o: o.range)
-    return f"{said}, and of {_number(best.range)} with {best.recipe.method}"
+    lost = "" if mine.recipe.flat else ", which would lose small counts in its filter"
+    return f"{said}, and of {_number(best.range)} with {best.recipe.method}{lost}"
 
 
 def _many(made: Prospect) -> str:

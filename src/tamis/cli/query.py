@@ -30,8 +30,8 @@ EXAMPLES = """Examples:
 
 Questions to a release:
   top N             the N most frequent keys
-  sum, count        how often keys occur, how many there are: with those frequent
-                    enough to be named that chance left out
+  sum, count        how often keys occur, and how many there are; keys that are
+                    seldom named count more when they are
   quantile P        the P-quantile of the estimates, such as 0.5
   rank KEY          the place of a key, from 1
   above KEY         the keys that are more frequent than this one

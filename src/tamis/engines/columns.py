@@ -43,7 +43,8 @@ class Columns:
         if len(set(asked)) < len(asked):
             raise InvalidInput("key, unit and count must name different columns, each once.")
         for name in self.request.key:
-            if (kind := self._kind(name)) not in _KEYS:
+            kind = self._kind(name)
+            if kind not in (*_KEYS, *(_FLOATS if self.request.floats else ())):
                 raise InvalidInput(
                     f"key {name!r} is of type {kind}; keys are text, whole numbers, dates or the "
                     "like: convert it to text first."

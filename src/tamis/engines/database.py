@@ -186,12 +186,17 @@ class _Call(threading.Thread):
 
 def _refusal(error: Exception, wrong: str) -> Exception:
     if isinstance(error, (duckdb.OutOfMemoryException, MemoryError)):
-        return BadData("memory (or the disk behind it) was not enough; raise memory.")
+        return MemoryError(
+            "memory, or the disk for temporary files behind it, was not enough: make room there, "
+            "or raise memory="
+        )
     if isinstance(error, (duckdb.ConversionException, duckdb.OutOfRangeException)):
         return BadData(
             "a cast or a sum in where=, or in a query or view that is read, fails on some row: put "
             "TRY(...) around it, as in TRY(age::INTEGER) > 30, which gives NULL there."
         )
     if isinstance(error, duckdb.Error):
-        return BadData(f"{wrong} ({type(error).__name__}).")
+        invalid = isinstance(error, duckdb.InvalidInputException) and "UTF-8" not in wrong
+        text = ", or holds text that is not in UTF-8" if invalid else ""
+        return BadData(f"{wrong}{text} ({type(error).__name__}).")
     return error

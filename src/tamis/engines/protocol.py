@@ -29,6 +29,7 @@ class Request:
     where: str | None = None
     count: str | None = None
     nulls: Nulls = "drop"
+    floats: bool = False  # whether keys may be fractions: equal ones are then grouped bit by bit
 
 
 class Counted(Protocol):

@@ -91,5 +91,5 @@ def _about(text: bytes, table: pa.Table, path: str) -> About | AboutSummary:
     if names != [*about.key, *added] or len(set(names)) < len(names) or kinds != [*added.values()]:
         raise BadData(f"{path!r} has other columns than a release: it was changed.")
     if not alike or footer(table, about) != said:
-        raise BadData("the rows of the release do not fit its digest: the file was changed.")
+        raise BadData("the rows do not fit the digest: the file was changed.")
     return about

@@ -44,6 +44,13 @@ class Hash:
         drawn = uniform(PRIME, parts + 6).tolist()
         return cls(tuple(drawn[:parts]), tuple(drawn[parts:-4]), tuple(drawn[-4:]))
 
+    def fits(self, radices: Sequence[int]) -> bool:
+        """Whether these are coefficients of a hash of cells with these radices."""
+        parts = sum(1 + (radix > PRIME) for radix in radices)
+        lengths = [len(part) for part in (self.mix, self.bucket, self.sign)]
+        every = (*self.mix, *self.bucket, *self.sign)
+        return lengths == [parts, 2, 4] and all(type(c) is int and 0 <= c < PRIME for c in every)
+
     def __call__(self, radices: Sequence[int], codes: Ints, width: int) -> tuple[Ints, Ints]:
         """The buckets and signs of cells, given as columns of codes."""
         u = np.zeros(codes.shape[1], dtype=np.uint64)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, log, prod, sqrt
+from math import exp, expm1, log, pi, prod, sqrt
 from typing import Literal
 
 from tamis.privacy.errors import InvalidInput
 from tamis.sparse.advice import hierarchical
 from tamis.sparse.domain import Domain
 from tamis.sparse.noise import passing, variance
-from tamis.sparse.recipe import FLAT, MOST_CELLS, SPLIT, Recipe, choose
+from tamis.sparse.recipe import FLAT, MOST_CELLS, SKETCHES, SPLIT, Recipe, choose
 
 Workload = Literal["point", "subset", "range"]
 
 _LARGEST_SPLIT = 4096  # combinations of levels; with more, each has next to no share of epsilon
+_WORSE = 3  # times the noise of plain cells is the price of sums without a bias
 _SHARE = 10  # a range of a tenth of each attribute stands for the others
 
 
@@ -43,7 +44,9 @@ class Outlook:
 def outlook(recipe: Recipe) -> Outlook:
     """From the recipe alone. What a filter takes from small counts is in none of the errors."""
     domain, rate = recipe.domain, recipe.rate
-    lengths = [max(1, radix // _SHARE) for radix in domain.radices]
+    lengths = _lengths(domain)
+    if recipe.sketched:
+        return _sketched(recipe, prod(lengths))
     if not recipe.flat:
         cells = hierarchical(recipe.transforms, [1] * len(domain), rate)
         box = hierarchical(recipe.transforms, lengths, rate)
@@ -51,15 +54,26 @@ def outlook(recipe: Recipe) -> Outlook:
         return Outlook(recipe, 0.0, float(recipe.size), cells, float("inf"), box)
     rule = recipe.rules[0]
     sampled = float(max(rule.guess(domain.cells), rule.tau))  # the threshold of noise alone
-    each = _mean_square(rate, max(rule.theta, 1) if not rule.whole else 0, sampled)
+    theta = max(rule.theta, 1) if not rule.whole else 0
+    each, mean = _mean_square(rate, theta, sampled), 0.0
+    if rule.one_sided:  # what passes is above 0, and adds up
+        each, mean = each / 2, _mean_size(rate, theta) / 2
     return Outlook(
         recipe,
         0.0 if rule.whole else max(sampled / 2, float(max(rule.theta, 1))),
         _noise(recipe, sampled),
         sqrt(variance(rate)),
-        sqrt(each * domain.cells / _SHARE),
-        sqrt(each * prod(lengths)),
+        sqrt(each * domain.cells / _SHARE + (mean * domain.cells / _SHARE) ** 2),
+        sqrt(each * prod(lengths) + (mean * prod(lengths)) ** 2),
     )
+
+
+def _sketched(recipe: Recipe, asked: int) -> Outlook:
+    """Other cells in the same buckets add an error that depends on the data, and is not in it."""
+    (width, rows), spread = recipe.shape, variance(recipe.rate / recipe.shape[1])
+    each = spread / rows * (pi / 2 if recipe.over == "median" else 1.0)
+    errors = (sqrt(each * cells) for cells in (1, recipe.domain.cells / _SHARE, asked))
+    return Outlook(recipe, 0.0, float(width * rows), *errors)
 
 
 def _noise(recipe: Recipe, sampled: float) -> float:
@@ -88,7 +102,7 @@ def _mean_size(rate: Fraction, theta: int) -> float:
 def outlooks(domain: Domain, epsilon: Fraction, change: int, size: int | None) -> list[Outlook]:
     """Of all methods that can be used."""
     found = []
-    for method in (*FLAT, *SPLIT):
+    for method in (*FLAT, *SPLIT, *SKETCHES):
         if method in SPLIT and _combinations(domain) > _LARGEST_SPLIT:
             continue
         if method == "full" and domain.cells > MOST_CELLS:
@@ -111,12 +125,25 @@ def outlooks(domain: Domain, epsilon: Fraction, change: int, size: int | None) -
 def suggest(
     domain: Domain, epsilon: Fraction, change: int, size: int | None, workload: Workload
 ) -> str:
-    """The method for a workload: flat for cells and subsets, for ranges what noise hurts least."""
+    """The method for a workload: flat for cells and subsets, and often a hierarchy for ranges.
+
+    For ranges, a flat filter leaves out counts below theta, and how much that is cannot be known
+    beforehand. So a hierarchy is taken unless its noise is more than that of cells without a
+    filter, three times over; in three or more dimensions it nearly always is.
+    """
     if workload != "range":
         return FLAT[0]
-    can = outlooks(domain, epsilon, change, size)
-    can = [o for o in can if o.recipe.method in (FLAT[0], "consistent dyadic", "haar")]
-    return min(can, key=lambda o: o.error(workload)).recipe.method
+    errors = {o.recipe.method: o.range for o in outlooks(domain, epsilon, change, size)}
+    split = [method for method in SPLIT if method in errors]
+    plain = sqrt(variance(epsilon / change) * prod(_lengths(domain)))
+    if not split:
+        return FLAT[0]
+    best = min(split, key=lambda method: errors[method])
+    return best if errors[best] <= _WORSE * plain else FLAT[0]
+
+
+def _lengths(domain: Domain) -> list[int]:
+    return [max(1, radix // _SHARE) for radix in domain.radices]
 
 
 def _combinations(domain: Domain) -> int:

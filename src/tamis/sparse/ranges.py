@@ -149,7 +149,8 @@ class Ranges:
         low, high = min(filtered), max(filtered)
         below = f"{low}" if low == high else f"theta ({low} to {high}, by level)"
         under = ", and all under them," if self.consistent else ""
-        return f"nodes with noisy counts below {below}{under} count as nothing"
+        what = "cells" if all(t.levels == 1 for t in self.transforms) else "nodes"
+        return f"{what} with noisy counts below {below}{under} count as nothing"
 
 
 def summarize(table: Table, transforms: Sequence[Transform], rules: Sequence[Rule]) -> Ranges:

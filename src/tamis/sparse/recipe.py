@@ -14,20 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.errors import InvalidInput, shown
-from tamis.sparse import consistent, ranges
+from tamis.sparse import consistent, ranges, sketch
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Flat, Table
 from tamis.sparse.hierarchy import Dyadic, Haar, Plain, Transform
 from tamis.sparse.noise import check_rate
 from tamis.sparse.ranges import Level, Ranges
 from tamis.sparse.rules import Rule, least_theta, plan
+from tamis.sparse.sketch import Sketch
 from tamis.sparse.zeros import grouped
 
 Ints = npt.NDArray[np.int64]
 
 FLAT = ("filter-priority", "filter", "one-sided filter", "threshold", "priority", "full")
 SPLIT = ("dyadic", "consistent dyadic", "haar")
-METHODS = (*FLAT, *SPLIT)
+SKETCHES = ("sketch", "median sketch")
+METHODS = (*FLAT, *SPLIT, *SKETCHES)
 MOST_CELLS = 10**8  # of a table in which every cell is written down
 
 
@@ -53,6 +55,21 @@ class Recipe:
         return self.method in FLAT
 
     @property
+    def sketched(self) -> bool:
+        return self.method in SKETCHES
+
+    @property
+    def over(self) -> sketch.Rows:
+        """How the rows of a sketch are put together."""
+        return "median" if self.method == "median sketch" else "mean"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The width and the number of rows of a sketch."""
+        assert self.size is not None
+        return sketch.shape(self.size, self.over)
+
+    @property
     def transforms(self) -> tuple[Transform, ...]:
         if self.flat:
             return tuple(Plain(radix) for radix in self.domain.radices)
@@ -62,6 +79,8 @@ class Recipe:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """What is asked of each table of nodes; a flat summary has one table, the cells."""
+        if self.sketched:
+            return ()
         if not self.flat:
             assert self.size is not None
             return plan(self.transforms, self.epsilon, self.change, self.size)
@@ -78,8 +97,10 @@ class Recipe:
         """
         return Table(self.domain.packed, *grouped(self.domain.pack(codes), counts))
 
-    def draw(self, table: Table) -> Ranges:
+    def draw(self, table: Table) -> Ranges | Sketch:
         """Noise, and what stays, of a table made by ``table``."""
+        if self.sketched:
+            return sketch.summarize(table, self.epsilon, self.change, *self.shape)
         if self.flat:
             made = ranges.made(table, self.rules[0])
             flat = Flat(self.domain.unpack(made.codes), made.values, made.tau)
@@ -148,7 +169,7 @@ def _size(
         raise InvalidInput("size is missing: about how many cells should the summary have?")
     if not _is_whole(size, 1):
         raise InvalidInput(f"size must be a whole number from 1 on, not {shown(size)}.")
-    if method not in SPLIT and size > domain.cells:
+    if method not in (*SPLIT, *SKETCHES) and size > domain.cells:
         raise InvalidInput(
             f"size must be at most the number of cells, {domain.cells:,}, not {shown(size)}."
         )

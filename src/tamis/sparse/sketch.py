@@ -50,6 +50,10 @@ class Sketch:
         """w, the buckets of a row."""
         return int(self.buckets.shape[1])
 
+    def __len__(self) -> int:
+        """How many buckets there are."""
+        return int(self.buckets.size)
+
     def cells(self, codes: Ints, rows: Rows = "mean") -> Floats:
         """An estimate of the count of each cell, given as columns of codes."""
         return _over(rows, self._each(codes))

@@ -17,6 +17,8 @@ from scipy import stats
 import tamis
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
+from tamis.sparse.recipe import SKETCHES
+from tamis.sparse.sketch import Sketch
 from tests.sources import Forbidden, Stream
 
 RARE = 1e-6
@@ -86,6 +88,7 @@ def drawn(data: pa.Table, times: int, **options: Any) -> Iterator[tamis.Summary]
     table = recipe.table(recipe.domain.encode(data), counts)
     for _ in range(times):
         made = recipe.draw(table)
+        assert not isinstance(made, Sketch)
         yield tamis.Summary(
             made, replace(first.about, taus=tuple(level.flat.tau for level in made.levels))
         )
@@ -126,7 +129,7 @@ def test_an_interval_half_as_wide_would_not_hold() -> None:
     assert stats.binom.cdf(held, 150, 0.95) < RARE
 
 
-@pytest.mark.parametrize("method", [*METHODS, *SPLIT])
+@pytest.mark.parametrize("method", [*METHODS, *SPLIT, *SKETCHES])
 def test_a_file_is_what_was_saved(method: str, tmp_path: Path) -> None:
     summary, path = made(method, 1.0), tmp_path / "s.parquet"
     summary.save(path)
@@ -373,3 +376,54 @@ def test_a_huge_domain_is_no_more_work() -> None:
     assert summary.range().estimate == pytest.approx(2000 * 3000, rel=0.5)
     asked = {f"a{n}": int(row[0]) for n, row in enumerate(cells)}
     assert abs(summary.point(**asked).estimate - 3000) < 400
+
+
+@pytest.mark.parametrize("method", SKETCHES)
+def test_a_sketch_answers_lists_of_cells(method: str) -> None:
+    summary = made(method, SURE, size=2000)
+    count = truth(lambda row: row["home"] == 2 and row["work"] == "south")
+    assert abs(summary.point(home=2, work="south").estimate - count) < 60
+    box_of = ("north", "south")
+    box = summary.range(home=(1, 3), work=box_of)
+    assert box.low <= truth(
+        lambda row: row["home"] in (1, 2, 3) and row["work"] in ("north", "south")
+    )
+    same = summary.subset("home BETWEEN 1 AND 3 AND work IN ('north', 'south')")
+    assert same == box
+    assert len(summary) == 2000
+
+
+def test_a_sketch_says_what_it_cannot_answer() -> None:
+    summary = made("sketch", 1.0)
+    with pytest.raises(tamis.InvalidInput, match="buckets, not cells"):
+        summary.marginal("home")
+    huge = tamis.summarize(
+        trips().select(["home"]),
+        domain=tamis.Domain(home=2**40),
+        epsilon=1.0,
+        size=9,
+        method="sketch",
+    )
+    with pytest.raises(tamis.InvalidInput, match="at most 1,000,000 cells"):
+        huge.range()
+    with pytest.raises(tamis.InvalidInput, match="at most 1,000,000 cells"):
+        huge.subset("home > 3")
+
+
+SKETCH_CHANGES = {
+    "values": shifted,
+    "fewer rows": lambda table, said: table.slice(1),
+    "no hashes": stated("hashes", []),
+    "other hashes": stated("hashes", [[[1], [2, 3], [4, 5, 6]]]),
+    "hashes of text": stated("hashes", [[["a"], ["b", "c"], ["d", "e", "f", "g"]]]),
+    "another size": stated("size", 2),
+}
+
+
+@pytest.mark.parametrize("change", SKETCH_CHANGES.values(), ids=SKETCH_CHANGES)
+def test_a_sketch_that_was_changed_is_refused(change: Any, tmp_path: Path) -> None:
+    path = tmp_path / "s.parquet"
+    made("sketch", 1.0).save(path)
+    tampered(path, change)
+    with pytest.raises(tamis.BadData):
+        tamis.open(path).verify()

@@ -109,7 +109,7 @@ def blocks(summary: Summary) -> Blocks:
     sides = tuple(_side(summary.domain, name, flat) for name in names)
     found = np.zeros((2, *(side.many for side in sides)))
     parts = _all_parts(summary, sides)
-    for level in summary.made.levels:
+    for level in summary.ranges.levels:
         asked = [of.get(k) for of, k in zip(parts, level.rule.levels, strict=True)]
         if all(part is not None for part in asked):
             found += _sums(level, [part for part in asked if part is not None], sides)
@@ -149,7 +149,7 @@ def _all_parts(summary: Summary, sides: Sequence[Side]) -> list[dict[int, _Parts
     found = []
     for place, (_, a) in enumerate(summary.domain.attributes):
         side = known.get(place, Side("", place, a, a.cardinality))
-        transform = summary.made.transforms[place]
+        transform = summary.ranges.transforms[place]
         rows = [(n, p) for n in range(side.many) for p in transform.parts(*side.ends(n))]
         by_level = dict[int, list[tuple[int, Part]]]()
         for n, p in rows:

@@ -71,7 +71,7 @@ def domain_table(summary: Summary) -> str:
 
 
 def _cells(summary: Summary) -> str:
-    level = summary.made.levels[0]
+    level = summary.ranges.levels[0]
     if not len(summary):
         return "<p>No cell is in the summary: none had a count that was large enough.</p>"
     order = np.argsort(-level.flat.values, kind="stable")[:TOP]
@@ -138,7 +138,7 @@ def _range(summary: Summary, asked: dict[int, tuple[int, int]]) -> Answer:
     bounds = [(0, radix - 1) for radix in summary.domain.radices]
     for place, ends in asked.items():
         bounds[place] = ends
-    return summary.made.range(bounds, summary.about.coverage)
+    return summary.ranges.range(bounds, summary.about.coverage)
 
 
 def _parts(a: Attribute) -> list[Block]:

@@ -15,6 +15,7 @@ from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import REPLACED, Guarantee
 from tamis.releases.parts import TOTAL, Part, plain_origin, read_part
 from tamis.sparse.domain import Domain
+from tamis.sparse.hashing import Hash
 from tamis.sparse.recipe import METHODS, Recipe
 
 FORMAT = 1
@@ -41,6 +42,7 @@ class AboutSummary:
     entry: dict[str, Any] | None = None
     day: str = field(default_factory=lambda: date.today().isoformat())
     library: str = field(default_factory=lambda: version("tamis"))
+    hashes: tuple[Hash, ...] = ()  # of a sketch, drawn without looking at the data
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -48,6 +50,8 @@ class AboutSummary:
         names = self.recipe.domain.names
         if self.recipe.flat:
             return names
+        if self.recipe.sketched:
+            return ("row", "bucket")
         return tuple(f"{name} {what}" for name in names for what in ("level", "node"))
 
     @property
@@ -68,6 +72,8 @@ class AboutSummary:
             and r.change == change(g)
             and len(self.taus) == len(r.rules)
             and all(0 <= tau < float("inf") for tau in self.taus)
+            and len(self.hashes) == (r.shape[1] if r.sketched else 0)
+            and all(h.fits(r.domain.packed) for h in self.hashes)
         )
         if not fits:
             raise BadData("the parts of the summary do not add up to its guarantee.")
@@ -88,6 +94,7 @@ class AboutSummary:
             "theta": r.theta,
             "tau": str(r.tau),
             "taus": [repr(tau) for tau in self.taus],
+            "hashes": [[list(h.mix), list(h.bucket), list(h.sign)] for h in self.hashes],
             "coverage": repr(self.coverage),
             "counted": self.counted,
             "filtered": self.filtered,
@@ -150,4 +157,5 @@ def _read(said: Any) -> AboutSummary:
         said["ledger"],
         said["day"],
         said["library"],
+        tuple(Hash(*(tuple(part) for part in parts)) for parts in said["hashes"]),
     )

@@ -26,11 +26,13 @@ from tamis.sparse.flat import Table
 from tamis.sparse.noise import check_rate, two_sided
 from tamis.sparse.planning import Workload, suggest
 from tamis.sparse.recipe import Recipe, choose
+from tamis.sparse.sketch import Sketch
 from tamis.weighted.intervals import check_coverage
 
 Ints = npt.NDArray[np.int64]
 Neighbours = Literal["add or remove", "replace"]
 
+_TAKEN = (*ADDED, "estimate", "standard_error", "low", "high")  # columns of files and answers
 _MOST = 2**62  # a count, and noise on it, fit into 64 bits
 
 
@@ -90,9 +92,9 @@ def summarize(
     size
         how many cells the summary has at most (priority, filter-priority), or about (others).
     method, workload
-        "filter-priority", "filter", "one-sided filter", "threshold", "priority", "full", or for
-        ranges "dyadic", "consistent dyadic" or "haar"; without it, the best for the workload:
-        "point", "subset" or "range".
+        "filter-priority", "filter", "one-sided filter", "threshold", "priority", "full"; for ranges
+        "dyadic", "consistent dyadic" or "haar"; for lists of cells "sketch" or "median sketch".
+        Without it, a good one for the workload: "point", "subset" or "range".
     theta, tau, total_share
         of the filter and of the threshold; without them they are chosen from public numbers, and
         tau with a share of epsilon from the noisy number of elements.
@@ -184,12 +186,13 @@ def carry_out(
     about = AboutSummary(
         order.guarantee,
         order.recipe,
-        tuple(level.flat.tau for level in made.levels),
+        () if isinstance(made, Sketch) else tuple(level.flat.tau for level in made.levels),
         order.parts(total),
         order.coverage,
         "counts" if order.request.count else "rows",
         order.request.where is not None,
         entry,
+        hashes=made.hashes if isinstance(made, Sketch) else (),
     )
     return Summary(made, about)
 
@@ -229,7 +232,7 @@ def _request(
     where: str | None,
     count: str | None,
 ) -> Request:
-    if clash := [name for name in domain.names if name.lower() in ADDED]:
+    if clash := [name for name in domain.names if name.lower() in _TAKEN]:
         raise InvalidInput(f"An attribute may not be called {clash[0]!r}; rename it.")
     elements = check_bound("elements_per_key", elements_per_key)
     if unit is None:
@@ -238,7 +241,7 @@ def _request(
                 "keys_per_unit and elements_per_key bound what a unit contributes: name the column "
                 "of units with unit=."
             )
-        return Request(domain.names, None, 1, 1, where, count, "keep")
+        return Request(domain.names, None, 1, 1, where, count, "keep", floats=True)
     if count is not None:
         raise InvalidInput("data that is counted already has no units: give unit or count.")
     if unit == "element" or unit in domain.names:
@@ -258,4 +261,5 @@ def _request(
         where,
         None,
         "keep",
+        floats=True,
     )

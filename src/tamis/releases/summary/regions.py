@@ -18,6 +18,9 @@ from tamis.sparse.domain import Domain
 
 Mask = npt.NDArray[np.bool_]
 
+Ints = npt.NDArray[np.int64]
+
+MOST_ASKED = 1_000_000  # cells that are listed one by one
 _MOST = 1_000_000  # cells of the attributes in a condition that are all tried
 _TRIED = 100_000  # else so many of them, at random
 
@@ -35,6 +38,24 @@ class Region:
     @property
     def cells(self) -> int:
         return prod(last - first + 1 for first, last in self.bounds)
+
+    def codes(self) -> Ints:
+        """All cells of the box, if they are few enough to be listed."""
+        if self.cells > MOST_ASKED:
+            raise InvalidInput(
+                f"a sketch can be asked for at most {MOST_ASKED:,} cells at once, and these are "
+                "more; take smaller ranges, or another method."
+            )
+        firsts = np.array([first for first, _ in self.bounds], dtype=np.int64)[:, None]
+        sizes = [last - first + 1 for first, last in self.bounds]
+        return firsts + np.indices(sizes).reshape(len(sizes), -1)
+
+
+def cells_of(domain: Domain, where: str) -> Ints:
+    """All cells that satisfy a condition, if the whole domain can be tried."""
+    everything = Region(tuple((0, radix - 1) for radix in domain.radices)).codes()
+    check_condition(where)
+    return everything[:, _holds(domain.decode(everything), where, domain)]
 
 
 def _bounds(domain: Domain, name: str, asked: dict[str, Any]) -> tuple[int, int]:

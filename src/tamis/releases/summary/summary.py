@@ -16,12 +16,14 @@ from tamis.privacy.errors import BadData, InvalidInput, counted
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases import file
 from tamis.releases.summary.about import AboutSummary
-from tamis.releases.summary.regions import Region, matching
+from tamis.releases.summary.regions import MOST_ASKED, Region, cells_of, matching
+from tamis.releases.summary.sketched import read_sketch, sketch_table
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Flat
 from tamis.sparse.intervals import answer
 from tamis.sparse.points import point
 from tamis.sparse.ranges import Level, Ranges
+from tamis.sparse.sketch import Sketch
 from tamis.weighted.show import as_html, as_text
 
 Ints = npt.NDArray[np.int64]
@@ -38,7 +40,7 @@ class Summary:
     Guarantee: ``guarantee``. All methods compute from what is released and cost nothing.
     """
 
-    made: Ranges
+    made: Ranges | Sketch
     about: AboutSummary
 
     @property
@@ -49,6 +51,16 @@ class Summary:
     def domain(self) -> Domain:
         return self.about.recipe.domain
 
+    @property
+    def ranges(self) -> Ranges:
+        """The cells or nodes; a sketch has none."""
+        if isinstance(self.made, Sketch):
+            raise InvalidInput(
+                "a sketch holds buckets, not cells: it answers point, and range and subset of at "
+                f"most {MOST_ASKED:,} cells, and cannot be shown cell by cell."
+            )
+        return self.made
+
     def __len__(self) -> int:
         return len(self.made)
 
@@ -56,6 +68,8 @@ class Summary:
 
     @cached_property
     def table(self) -> pa.Table:
+        if isinstance(self.made, Sketch):
+            return sketch_table(self.made)
         return pa.concat_tables([self._rows(level) for level in self.made.levels])
 
     def to_arrow(self) -> pa.Table:
@@ -97,7 +111,7 @@ class Summary:
 
     def _closing(self) -> str:
         g, r = self.guarantee, self.about.recipe
-        what = "cell" if r.flat else "node"
+        what = "cell" if r.flat else "bucket" if r.sketched else "node"
         return (
             f"{counted(len(self), what)} of {r.domain!r}; {r.method}, epsilon {g.epsilon:g} for "
             f"one {g.unit}"
@@ -118,13 +132,14 @@ class Summary:
         Raises `BadData` if they do not.
         """
         self.about.check()
-        for level in self.made.levels:
-            _check_level(level)
         g, r = self.guarantee, self.about.recipe
+        for level in () if isinstance(self.made, Sketch) else self.made.levels:
+            _check_level(level)
+        rates = {rule.rate for rule in r.rules} or {r.rate / r.shape[1]}
         return (
             f"epsilon {g.epsilon!r}, delta 0 for one {g.unit} ({g.neighbours}): it changes the "
             f"counts by at most {r.change} in total, and the noise has the rates "
-            f"{', '.join(sorted({str(rule.rate) for rule in r.rules}))}, exactly."
+            f"{', '.join(sorted(map(str, rates)))}, exactly."
         )
 
     # --- questions -------------------------------------------------------------------------------
@@ -138,6 +153,8 @@ class Summary:
                 "some attributes ask range."
             )
         region = self._region(values)
+        if isinstance(self.made, Sketch):
+            return self._sketched(self.made, region.codes())
         if not self.about.recipe.flat or region.cells > 1:
             return self.made.range(region.bounds, self.about.coverage)
         return point(
@@ -150,10 +167,15 @@ class Summary:
         ``range(age=(18, 45), sex="female")``: an end pair, or one value (for a hierarchy, also the
         name of an inner node). Attributes that are not named are free.
         """
-        return self.made.range(self._region(bounds).bounds, self.about.coverage)
+        region = self._region(bounds)
+        if isinstance(self.made, Sketch):
+            return self._sketched(self.made, region.codes())
+        return self.made.range(region.bounds, self.about.coverage)
 
     def subset(self, where: str) -> Answer:
         """How many elements are in the cells that satisfy a condition in SQL on the attributes."""
+        if isinstance(self.made, Sketch):
+            return self._sketched(self.made, cells_of(self.domain, where))
         level = self._cells("subset")
         found = matching(self.domain, self.table, where)
         weights = np.ones(int(found.rows.sum()))
@@ -182,6 +204,10 @@ class Summary:
             rows = rows.append_column(name, pa.array(column))
         return rows
 
+    def _sketched(self, made: Sketch, codes: Ints) -> Answer:
+        over = self.about.recipe.over
+        return made.subset(self.domain.pack(codes), over, self.about.coverage)
+
     def _full(self, codes: Ints, places: list[int]) -> Ints:
         whole = np.zeros((len(self.domain), codes.shape[1]), dtype=np.int64)
         whole[places] = codes
@@ -197,12 +223,12 @@ class Summary:
         return Region.of(self.domain, asked)
 
     def _cells(self, question: str) -> Level:
-        if not self.about.recipe.flat:
+        if not self.ranges.levels or not self.about.recipe.flat:
             raise InvalidInput(
                 f"a summary for ranges has no cells, so it cannot answer {question}; ask range, or "
                 "make a summary with method='filter-priority'."
             )
-        return self.made.levels[0]
+        return self.ranges.levels[0]
 
     def _said(self, level: Level) -> str:
         theta = level.rule.theta
@@ -238,10 +264,13 @@ def _check_level(level: Level) -> None:
         raise BadData("the table was changed: its rows are not in order, or not different.")
 
 
-def read_nodes(table: pa.Table, about: AboutSummary) -> Ranges:
+def read_nodes(table: pa.Table, about: AboutSummary) -> Ranges | Sketch:
     """The rows of a file as nodes; what does not fit the recipe is refused."""
+    if about.recipe.sketched:
+        return read_sketch(table, about)
     try:
-        made = Ranges(about.recipe.transforms, tuple(_levels(table, about)))
+        split = about.recipe.method == "consistent dyadic"
+        made = Ranges(about.recipe.transforms, tuple(_levels(table, about)), split)
     except InvalidInput:
         raise BadData("the table was changed: it has rows outside the domain.") from None
     if not Summary(made, about).table.equals(table):
