@@ -232,7 +232,7 @@ def test_the_paper_the_software_and_the_digest_are_there(tmp_path: Path) -> None
 # --- the picture ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", (*FLAT, *SPLIT))
+@pytest.mark.parametrize("method", [*FLAT, *SPLIT])
 def test_every_block_is_the_range_that_the_summary_answers(method: str) -> None:
     summary = drawn(method)
     found = blocks(summary)
