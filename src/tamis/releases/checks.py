@@ -30,6 +30,31 @@ def check_choices(**options: tuple[object, ...]) -> None:
             raise InvalidInput(f"{name} must be {words}, not {shown(value)}.")
 
 
+def check_units(
+    unit: str | None, most: int | None, elements: int, count: str | None, advice: str
+) -> None:
+    """Refuse bounds without units, and units without bounds."""
+    if unit is None:
+        if most not in (None, 1) or elements != 1:
+            raise InvalidInput(
+                "keys_per_unit and elements_per_key bound what a unit contributes: name the column "
+                "of units with unit=."
+            )
+        return
+    if unit == "element":
+        raise InvalidInput(
+            "a column of units may not be called 'element', the word for rows that stand for "
+            "themselves; rename it."
+        )
+    if count is not None:
+        raise InvalidInput("data that is counted already has no units: give unit or count.")
+    if most is None:
+        raise InvalidInput(
+            "keys_per_unit is missing: to how many keys may one unit contribute? Units with more "
+            f"are cut at random; {advice}."
+        )
+
+
 def check_running(threads: object, progress: object, engine: object) -> None:
     """Refuse options of how to run it that are of another kind."""
     whole = isinstance(threads, (int, np.integer)) and not isinstance(threads, bool)

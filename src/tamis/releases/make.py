@@ -11,7 +11,7 @@ from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import Guarantee, as_float, check_bound, check_epsilon
 from tamis.releases.bound import CHOICES
 from tamis.releases.budgeting import Charge, Split, split
-from tamis.releases.checks import check_choices, check_running, check_texts
+from tamis.releases.checks import check_choices, check_running, check_texts, check_units
 from tamis.releases.order import Order, carry_out
 from tamis.releases.progress import bar
 from tamis.releases.release import Release
@@ -147,26 +147,11 @@ def _request(
     check_names(keys)
     most = _most(keys_per_unit)
     elements = check_bound("elements_per_key", elements_per_key)
-    if unit is None:
-        if most not in (None, 1) or elements != 1:
-            raise InvalidInput(
-                "keys_per_unit and elements_per_key bound what a unit contributes: name the column "
-                "of units with unit=."
-            )
-        return Request(keys, None, 1, 1, where, count, nulls)
-    if unit == "element":
-        raise InvalidInput(
-            "a column of units may not be called 'element', the word for rows that stand for "
-            "themselves; rename it."
-        )
-    if count is not None:
-        raise InvalidInput("data that is counted already has no units: give unit or count.")
+    advice = 'tamis.plan shows what a bound costs, and "auto" chooses one'
+    check_units(unit, most, elements, count, advice)
     if most is None:
-        raise InvalidInput(
-            "keys_per_unit is missing: to how many keys may one unit contribute? Units with more "
-            'are cut at random; tamis.plan shows what a bound costs, and "auto" chooses one.'
-        )
-    return Request(keys, unit, most, elements, where, None, nulls)
+        return Request(keys, None, 1, 1, where, count, nulls)
+    return Request(keys, unit, most, elements, where, count, nulls)
 
 
 def _most(keys_per_unit: object) -> int | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, log, pi, prod, sqrt
 from typing import Literal
 
 from tamis.privacy.errors import InvalidInput
-from tamis.sparse.advice import hierarchical
 from tamis.sparse.domain import Domain
+from tamis.sparse.hierarchy import Transform
 from tamis.sparse.noise import passing, variance
 from tamis.sparse.recipe import FLAT, MOST_CELLS, SKETCHES, SPLIT, Recipe, choose
 
@@ -17,6 +18,7 @@ Workload = Literal["point", "subset", "range"]
 
 _LARGEST_SPLIT = 4096  # combinations of levels; with more, each has next to no share of epsilon
 _WORSE = 3  # times the noise of plain cells is the price of sums without a bias
+_PLACES = 256  # so many places of a range are tried
 _SHARE = 10  # a range of a tenth of each attribute stands for the others
 
 
@@ -66,6 +68,24 @@ def outlook(recipe: Recipe) -> Outlook:
         sqrt(each * domain.cells / _SHARE + (mean * domain.cells / _SHARE) ** 2),
         sqrt(each * prod(lengths) + (mean * prod(lengths)) ** 2),
     )
+
+
+def hierarchical(transforms: Sequence[Transform], lengths: Sequence[int], rate: Fraction) -> float:
+    """The error of a range from whole levels that share the rate equally."""
+    each = [_squares(t, length) for t, length in zip(transforms, lengths, strict=True)]
+    combinations = prod(t.levels for t in transforms)
+    return sqrt(variance(rate / combinations) * prod(map(sum, each)))
+
+
+def _squares(transform: Transform, length: int) -> list[float]:
+    """The sum of the squared weights on each level, on average over places of the range."""
+    free = transform.size - length
+    starts = sorted({free * k // (_PLACES - 1) for k in range(_PLACES)})
+    sums = [0.0] * transform.levels
+    for start in starts:
+        for p in transform.parts(start, start + length - 1):
+            sums[p.level] += p.many * p.weight**2 / len(starts)
+    return sums
 
 
 def _sketched(recipe: Recipe, asked: int) -> Outlook:

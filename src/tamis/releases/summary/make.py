@@ -16,7 +16,7 @@ from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import NEIGHBOURS, REPLACED, Guarantee, check_bound
 from tamis.releases.budgeting import Charge, split
-from tamis.releases.checks import check_choices, check_running, check_texts
+from tamis.releases.checks import check_choices, check_running, check_texts, check_units
 from tamis.releases.parts import TOTAL, Part
 from tamis.releases.progress import Report, bar, silent
 from tamis.releases.summary.about import ADDED, CELLS, AboutSummary, change
@@ -235,31 +235,8 @@ def _request(
     if clash := [name for name in domain.names if name.lower() in _TAKEN]:
         raise InvalidInput(f"An attribute may not be called {clash[0]!r}; rename it.")
     elements = check_bound("elements_per_key", elements_per_key)
-    if unit is None:
-        if keys_per_unit not in (None, 1) or elements != 1:
-            raise InvalidInput(
-                "keys_per_unit and elements_per_key bound what a unit contributes: name the column "
-                "of units with unit=."
-            )
-        return Request(domain.names, None, 1, 1, where, count, "keep", floats=True)
-    if count is not None:
-        raise InvalidInput("data that is counted already has no units: give unit or count.")
-    if unit == "element" or unit in domain.names:
-        raise InvalidInput(
-            f"{unit!r} cannot be the column of units: it is the word for rows, or an attribute."
-        )
-    if keys_per_unit is None:
-        raise InvalidInput(
-            "keys_per_unit is missing: in how many cells may one unit count? Units with more are "
-            "cut at random."
-        )
-    return Request(
-        domain.names,
-        unit,
-        check_bound("keys_per_unit", keys_per_unit),
-        elements,
-        where,
-        None,
-        "keep",
-        floats=True,
-    )
+    most = None if keys_per_unit is None else check_bound("keys_per_unit", keys_per_unit)
+    check_units(unit, most, elements, count, "each key, that is cell, adds to the noise")
+    if unit in domain.names:
+        raise InvalidInput(f"{unit!r} cannot be the column of units: it is an attribute.")
+    return Request(domain.names, unit, most or 1, elements, where, count, "keep", floats=True)
