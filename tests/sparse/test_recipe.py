@@ -26,6 +26,16 @@ def chosen(method: str, **options: Any) -> Recipe:
     return choose(AREA, TENTH, 1, method=method, **({"size": size} | options))
 
 
+@pytest.mark.parametrize("method", SPLIT)
+def test_finer_levels_can_have_more_of_epsilon(method: str) -> None:
+    grown = chosen(method, growth=Fraction(11, 10))
+    assert cost(grown.rules, 1) == TENTH
+    rates = {rule.levels: rule.rate for rule in grown.rules}
+    assert rates[1, 0] == rates[0, 1] == rates[0, 0] * Fraction(11, 10)
+    assert rates[3, 2] == rates[0, 0] * Fraction(11, 10) ** 5
+    assert outlook(grown).point < outlook(chosen(method)).point
+
+
 def nothing(recipe: Recipe) -> Table:
     return recipe.table(np.empty((2, 0), dtype=np.int64), np.empty(0, dtype=np.int64))
 
@@ -122,6 +132,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "theta in part": ({"theta": 2.5}, "theta must be"),
     "tau of 0": ({"method": "threshold", "tau": Fraction(0)}, "tau must be"),
     "a total for no threshold": ({"total": 7}, "for method 'threshold'"),
+    "levels of cells": ({"growth": Fraction(11, 10)}, "level_growth is for"),
+    "levels that shrink": (
+        {"method": "haar", "size": 999, "growth": Fraction(0)},
+        "from 0.1 to 10",
+    ),
     "too few nodes": ({"method": "haar", "size": 3}, "size must be at least"),
 }
 

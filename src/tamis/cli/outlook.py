@@ -95,6 +95,7 @@ def prospect(
     workload: Workload,
     theta: int | None,
     tau: float | None,
+    level_growth: float | None,
     total_share: float,
     unit: str | None,
     keys_per_unit: int | None,
@@ -109,7 +110,8 @@ def prospect(
     suggested, others = _compared(*public, size, workload)
     taken = method or suggested or FLAT[0]
     at = None if tau is None else exactly(tau)
-    own = outlook(choose(*public, method=taken, size=size, theta=theta, tau=at))
+    growth = None if level_growth is None else exactly(level_growth)
+    own = outlook(choose(*public, method=taken, size=size, theta=theta, tau=at, growth=growth))
     found = {o.recipe.method: o for o in others} | {taken: own}
     listed = tuple(found[name] for name in METHODS if name in found)
     return Prospect(area, guarantee, left, size, workload, listed, taken, suggested)

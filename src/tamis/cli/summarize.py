@@ -32,6 +32,7 @@ _METHOD = (
 )
 _THETA = "Noisy counts below it are left out. By default it is chosen for the size."
 _TAU = "The threshold of method threshold. By default it is chosen for the size."
+_GROWTH = "For ranges: how many times the epsilon of a level the next finer one gets."
 _TOTAL = "A share of epsilon for the number of elements, from which a threshold is chosen."
 _KEYS = "In how many cells one unit may count; it is enforced."
 _PLAN = "Show what each method would give, and which one is chosen: nothing is read or spent."
@@ -66,6 +67,7 @@ def summarize(
     ] = "subset",
     theta: Annotated[int | None, Parameter(group=SUMMARY, help=_THETA, converter=o.whole)] = None,
     tau: Annotated[float | None, Parameter(group=SUMMARY, help=_TAU)] = None,
+    level_growth: Annotated[float | None, Parameter(group=SUMMARY, help=_GROWTH)] = None,
     total_share: Annotated[float, Parameter(group=SUMMARY, help=_TOTAL)] = 0.0,
     coverage: Annotated[float, Parameter(help="How often intervals hold the true count.")] = 0.95,
     budget: o.Budget = None,
@@ -90,6 +92,7 @@ def summarize(
         "workload": workload,
         "theta": theta,
         "tau": tau,
+        "level_growth": level_growth,
         "total_share": total_share,
         "unit": unit,
         "keys_per_unit": keys_per_unit,
@@ -120,7 +123,8 @@ def summarize(
             **law,
         )
     result.save(made, target)
-    kept = counted(len(made), "cell" if made.about.recipe.flat else "node")
+    recipe = made.about.recipe
+    kept = counted(len(made), "cell" if recipe.flat else "bucket" if recipe.sketched else "node")
     promised = f"{kept} in the summary; {result.promise(made.guarantee, 'cell')}"
     result.tell(made, target, promised, free="--plan")
     result.show(made, target, {"kept": len(made)}, _TOLD, show, json)

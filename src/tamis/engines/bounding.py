@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData
@@ -19,6 +21,9 @@ from tamis.privacy.errors import BadData
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
+
+
+_CHANGED = "the data changed while it was read; start again."
 
 
 class Collision(Exception):
@@ -58,7 +63,7 @@ class Keys:
     _found: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if len(np.unique(self.hashes)) < len(self.hashes):
+        if not _differ(self.hashes):
             raise Collision
 
     def short(self, bits: int, secret: Secret) -> Words | None:
@@ -67,10 +72,13 @@ class Keys:
             return None
         if self._found.get("asked") != (bits, secret):
             short = secret.shorten(self.hashes, bits)
-            apart = len(np.unique(short)) == len(short)
-            self._found.update(asked=(bits, secret), short=short if apart else None)
+            self._found.update(asked=(bits, secret), short=short if _differ(short) else None)
         known: Words | None = self._found["short"]
         return known
+
+    def fit(self, bits: int) -> bool:
+        """Whether their numbers have so few bits."""
+        return len(self.hashes) <= 1 << max(bits, 0)
 
     def rank(self, short: Words) -> Ints:
         """The order of these names of keys."""
@@ -81,12 +89,13 @@ class Keys:
 
     def numbers(self, hashes: Words, secret: Secret) -> tuple[Words, Words]:
         """The number of the key of each hash, and of each key, in scattered order."""
-        scattered = secret.scatter(self.hashes)
-        rank = np.argsort(scattered)
+        rank = np.argsort(secret.scatter(self.hashes))
         number = np.empty(len(rank), dtype=np.uint64)
         number[rank] = np.arange(len(rank), dtype=np.uint64)
-        places = np.searchsorted(scattered[rank], secret.scatter(hashes))
-        return places.astype(np.uint64), number
+        places = pc.index_in(pa.array(hashes), value_set=pa.array(self.hashes))
+        if places.null_count:
+            raise BadData(_CHANGED)
+        return number[places.to_numpy()], number
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,9 @@ class NumberedKeys(Keys):
 
     def short(self, bits: int, secret: Secret) -> Words | None:
         return None
+
+    def fit(self, bits: int) -> bool:
+        return False  # units that come with such keys are numbered, and names go by numbers
 
     def numbers(self, hashes: Words, secret: Secret) -> tuple[Words, Words]:
         rank = np.argsort(secret.scatter(self.hashes), kind="stable")
@@ -163,6 +175,11 @@ def spread_of_units(units: npt.NDArray[np.int64] | Words, hashes: Words, keys: K
     return np.bincount(np.searchsorted(_LIMITS, many), minlength=len(_LIMITS) + 1)
 
 
+def _differ(words: Words) -> bool:
+    ordered = np.sort(words)
+    return bool((ordered[1:] != ordered[:-1]).all())
+
+
 def _changes(ascending: npt.NDArray[Any]) -> Mask:
     """Where a new value begins."""
     new = np.empty(len(ascending), dtype=np.bool_)
@@ -178,13 +195,16 @@ def _pack(
 
     Units are numbered from the least on if that leaves bits enough for the keys, and otherwise
     without gaps. Keys are shortened to the bits that are left if that tells them apart, and
-    otherwise numbered too.
+    otherwise numbered too, which takes longer.
     """
     least = units.min()
     bits = 64 - int(int(units.max()) - int(least)).bit_length()
+    front, name = (units - least).astype(np.uint64), np.array(least).astype(np.uint64)[()]
     if (short := keys.short(bits, secret)) is not None:
-        front, name = (units - least).astype(np.uint64), np.array(least).astype(np.uint64)[()]
         return _join(front, secret.shorten(hashes, bits), bits), bits, short, name
+    if keys.fit(bits):
+        places, short = keys.numbers(hashes, secret)
+        return _join(front, places, bits), bits, short, name
     order = np.argsort(units)
     ordered, hashes = units[order], hashes[order]
     new = _changes(ordered)
@@ -231,6 +251,6 @@ def _add_up(found: Words, weights: Ints | None, short: Words, rank: Ints) -> Int
     total, ordered = np.zeros(len(short), dtype=np.int64), short[rank]
     places = np.searchsorted(ordered, found[starts])
     if len(places) and not np.array_equal(ordered.take(places, mode="clip"), found[starts]):
-        raise BadData("the data changed while it was read; start again.")
+        raise BadData(_CHANGED)
     total[rank[places]] = sums
     return total

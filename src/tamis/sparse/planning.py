@@ -13,6 +13,7 @@ from tamis.sparse.domain import Domain
 from tamis.sparse.hierarchy import Transform
 from tamis.sparse.noise import passing, variance
 from tamis.sparse.recipe import FLAT, MOST_CELLS, SKETCHES, SPLIT, Recipe, choose
+from tamis.sparse.rules import combinations, shares
 
 Workload = Literal["point", "subset", "range"]
 
@@ -50,8 +51,8 @@ def outlook(recipe: Recipe) -> Outlook:
     if recipe.sketched:
         return _sketched(recipe, prod(lengths))
     if not recipe.flat:
-        cells = hierarchical(recipe.transforms, [1] * len(domain), rate)
-        box = hierarchical(recipe.transforms, lengths, rate)
+        cells = hierarchical(recipe.transforms, [1] * len(domain), rate, recipe.growth)
+        box = hierarchical(recipe.transforms, lengths, rate, recipe.growth)
         assert recipe.size is not None
         return Outlook(recipe, 0.0, float(recipe.size), cells, float("inf"), box)
     rule = recipe.rules[0]
@@ -70,11 +71,20 @@ def outlook(recipe: Recipe) -> Outlook:
     )
 
 
-def hierarchical(transforms: Sequence[Transform], lengths: Sequence[int], rate: Fraction) -> float:
-    """The error of a range from whole levels that share the rate equally."""
+def hierarchical(
+    transforms: Sequence[Transform],
+    lengths: Sequence[int],
+    rate: Fraction,
+    growth: Fraction = Fraction(1),
+) -> float:
+    """The error of a range from whole levels that share the rate, each finer one growth times."""
     each = [_squares(t, length) for t, length in zip(transforms, lengths, strict=True)]
-    combinations = prod(t.levels for t in transforms)
-    return sqrt(variance(rate / combinations) * prod(map(sum, each)))
+    levels = combinations(transforms)
+    total = 0.0
+    for combination, share in zip(levels, shares(levels, growth), strict=True):
+        weight = prod(of[k] for of, k in zip(each, combination, strict=True))
+        total += variance(rate * share) * weight if weight else 0.0
+    return sqrt(total)
 
 
 def _squares(transform: Transform, length: int) -> list[float]:

@@ -6,7 +6,7 @@ changes the counts of the cells by at most ``change`` in total (docs/proofs.md, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp
 
@@ -20,7 +20,7 @@ from tamis.sparse.flat import Flat, Table
 from tamis.sparse.hierarchy import Dyadic, Haar, Plain, Transform
 from tamis.sparse.noise import check_rate
 from tamis.sparse.ranges import Level, Ranges
-from tamis.sparse.rules import Rule, least_theta, plan
+from tamis.sparse.rules import Rule, combinations, least_theta, plan, shares
 from tamis.sparse.sketch import Sketch
 from tamis.sparse.zeros import grouped
 
@@ -44,6 +44,7 @@ class Recipe:
     size: int | None = None
     theta: int = 0
     tau: Fraction = Fraction(0)
+    growth: Fraction = Fraction(1)  # of epsilon from a level of a hierarchy to the next finer one
 
     @property
     def rate(self) -> Fraction:
@@ -83,7 +84,9 @@ class Recipe:
             return ()
         if not self.flat:
             assert self.size is not None
-            return plan(self.transforms, self.epsilon, self.change, self.size)
+            levels = combinations(self.transforms) if self.growth != 1 else []
+            budgets = [self.epsilon * share for share in shares(levels, self.growth)] or None
+            return plan(self.transforms, self.epsilon, self.change, self.size, budgets)
         size = self.size if self.method in ("priority", "filter-priority") else None
         only = (0,) * len(self.domain)
         return (
@@ -121,6 +124,7 @@ def choose(
     theta: int | None = None,
     tau: Fraction | None = None,
     total: int | None = None,
+    growth: Fraction | None = None,
 ) -> Recipe:
     """A recipe from public numbers: what is not given is chosen for the size.
 
@@ -130,6 +134,11 @@ def choose(
     check_rate(epsilon / change)
     size = _size(domain, method, size, theta, tau)
     _check_given(method, theta, tau, total)
+    if growth is not None and (method not in SPLIT or not Fraction(1, 10) <= growth <= 10):
+        raise InvalidInput(
+            "level_growth is for the levels of dyadic and haar summaries, and from 0.1 to 10: how "
+            "many times the budget of a level the next finer one gets."
+        )
     filtered = method in ("filter-priority", "filter", "one-sided filter")
     if filtered and theta is None:
         assert size is not None
@@ -137,7 +146,8 @@ def choose(
     if method == "threshold" and tau is None:
         assert size is not None
         tau = _tau(domain.cells, epsilon / change, size, total or 0)
-    return Recipe(domain, epsilon, change, method, size, theta or 0, tau or Fraction(0))
+    found = Recipe(domain, epsilon, change, method, size, theta or 0, tau or Fraction(0))
+    return found if growth is None else replace(found, growth=growth)
 
 
 def _tau(cells: int, rate: Fraction, size: int, total: int) -> Fraction:

@@ -75,6 +75,13 @@ def nodes(transforms: Sequence[Transform], levels: Sequence[int]) -> int:
     return prod(t.nodes(level) for t, level in zip(transforms, levels, strict=True))
 
 
+def shares(levels: Sequence[tuple[int, ...]], growth: Fraction) -> list[Fraction]:
+    """Parts of 1: in every dimension, a level has ``growth`` times that of the one above it."""
+    weights = [growth ** sum(combination) for combination in levels]
+    total = sum(weights, Fraction(0))
+    return [weight / total for weight in weights]
+
+
 def cost(rules: Sequence[Rule], change: int) -> Fraction:
     """Epsilon, where one unit changes the counts of the cells by at most ``change`` in total."""
     return change * sum((rule.rate for rule in rules), Fraction(0))

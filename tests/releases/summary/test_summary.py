@@ -132,6 +132,8 @@ def test_an_interval_half_as_wide_would_not_hold() -> None:
 @pytest.mark.parametrize("method", [*METHODS, *SPLIT, *SKETCHES])
 def test_a_file_is_what_was_saved(method: str, tmp_path: Path) -> None:
     summary, path = made(method, 1.0), tmp_path / "s.parquet"
+    if method == "haar":
+        summary = made(method, 1.0, level_growth=1.1)
     summary.save(path)
     again = tamis.open(path)
     assert isinstance(again, tamis.Summary)
@@ -286,6 +288,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "replaced by name": ({"neighbours": "swap"}, "neighbours must be"),
     "a bound without units": ({"keys_per_unit": 2}, "unit="),
     "units without a bound": ({"unit": "work", "domain": tamis.Domain(home=40)}, "keys_per_unit"),
+    "levels for cells": ({"level_growth": 1.1}, "level_growth is for"),
+    "a growth of nothing": ({"level_growth": 0, "method": "haar"}, "level_growth must be"),
     "a share for nothing": ({"total_share": 0.1}, "total_share"),
     "a full table of too many": (
         {"method": "full", "size": None, "domain": tamis.Domain(home=2**40)},

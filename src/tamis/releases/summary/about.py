@@ -93,6 +93,7 @@ class AboutSummary:
             "size": r.size,
             "theta": r.theta,
             "tau": str(r.tau),
+            "growth": str(r.growth),
             "taus": [repr(tau) for tau in self.taus],
             "hashes": [[list(h.mix), list(h.bucket), list(h.sign)] for h in self.hashes],
             "coverage": repr(self.coverage),
@@ -145,6 +146,7 @@ def _read(said: Any) -> AboutSummary:
         said["size"],
         int(said["theta"]),
         Fraction(said["tau"]),
+        Fraction(said["growth"]),
     )
     return AboutSummary(
         Guarantee(**promise),

@@ -61,6 +61,7 @@ def summarize(
     workload: Workload = "subset",
     theta: int | None = None,
     tau: float | None = None,
+    level_growth: float | None = None,
     total_share: float = 0.0,
     unit: str | None = None,
     keys_per_unit: int | None = None,
@@ -98,6 +99,9 @@ def summarize(
     theta, tau, total_share
         of the filter and of the threshold; without them they are chosen from public numbers, and
         tau with a share of epsilon from the noisy number of elements.
+    level_growth
+        for ranges: how many times the epsilon of a level the next finer level gets, in each
+        dimension (default 1). Short ranges are more accurate with a little more, such as 1.1.
     unit, keys_per_unit, elements_per_key
         as in `tamis.release`: one unit counts in so many cells, so often in each.
     neighbours
@@ -145,7 +149,8 @@ def summarize(
         method=method,
         size=size,
         theta=theta,
-        tau=None if tau is None else _tau(tau),
+        tau=None if tau is None else _positive(tau, "tau"),
+        growth=None if level_growth is None else _positive(level_growth, "level_growth"),
     )
     total = exactly(costs.total) if costs.total else Fraction(0)
     if total:
@@ -218,10 +223,10 @@ def _load(domain: object) -> Domain:
     )
 
 
-def _tau(tau: object) -> Fraction:
-    if isinstance(tau, (int, float)) and not isinstance(tau, bool) and 0 < tau < 2.0**1000:
-        return exactly(float(tau))
-    raise InvalidInput(f"tau must be a number above 0, not {shown(tau)}.")
+def _positive(value: object, name: str) -> Fraction:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 2.0**1000:
+        return exactly(float(value))
+    raise InvalidInput(f"{name} must be a number above 0, not {shown(value)}.")
 
 
 def _request(
