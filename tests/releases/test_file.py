@@ -249,7 +249,7 @@ def test_an_interruption_leaves_the_old_file(
 # --- what was changed is refused -----------------------------------------------------------------
 
 Change = Callable[[pa.Table], pa.Table]
-MISFIT = "the rows of the release do not fit its digest: the file was changed."
+MISFIT = "the rows do not fit the digest: the file was changed."
 
 
 def replaced(name: str, change: Callable[[Any], Any]) -> Change:

@@ -261,10 +261,11 @@ def test_an_answer_says_where_there_is_a_filter() -> None:
     of, split = table((40,), 9), [Dyadic(40)]
     rules = [replace(rule, theta=3) for rule in everything(split, Fraction(1))]
     said = summarize(of, split, rules).range([(1, 30)]).said
-    assert said == "nodes with noisy counts below 3 count as nothing"
+    assert said == "nodes with noisy counts below 3 are left out; the interval has room"
     rules[-1] = replace(rules[-1], theta=8)
     said = summarize(of, split, rules).range([(1, 30)]).said
-    assert said == "nodes with noisy counts below theta (3 to 8, by level) count as nothing"
+    below = "theta (3 to 8, by level)"
+    assert said == f"nodes with noisy counts below {below} are left out; the interval has room"
     assert summarize(of, split, everything(split, Fraction(1))).range([(1, 30)]).said == ""
 
 

@@ -37,11 +37,15 @@ class Answer:
     def __str__(self) -> str:
         return (
             f"{self.estimate:,.1f} +- {self.standard_error:,.1f} "
-            f"({100 * self.coverage:.10g}%: {self.low:,.1f} to {self.high:,.1f})"
+            f"({100 * self.coverage:.10g}%: {_number(self.low)} to {_number(self.high)})"
             + (f"; {self.said}" if self.said else "")
         )
 
     __repr__ = __str__
+
+
+def _number(value: float) -> str:
+    return f"{value:,.1f}" if abs(value) < 1e15 else f"{value:.3g}"
 
 
 def quantile(coverage: float) -> float:

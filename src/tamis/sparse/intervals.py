@@ -2,15 +2,56 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from dataclasses import dataclass
+from math import hypot, log, sqrt
 
 from tamis.privacy.answer import Answer, quantile
 
 _MOST = 6.0  # that of noise at rate 2; beyond it, noise is nearly always 0
 
 
+@dataclass(frozen=True)
+class Unseen:
+    """What nodes that are not in a summary could add, beside the noise.
+
+    ``hidden``: what a filter left out, at most. ``tau``: the largest threshold of a sample, times
+    its weight, and ``room``: tau for each node that is not there. ``signed`` if nodes can be below
+    0, so that what is left out can be too.
+    """
+
+    hidden: float = 0.0
+    tau: float = 0.0
+    room: float = 0.0
+    signed: bool = False
+
+    def plus(self, other: Unseen) -> Unseen:
+        """Of both together; samples of different tables are independent of each other."""
+        return Unseen(
+            self.hidden + other.hidden,
+            hypot(self.tau, other.tau),
+            self.room + other.room,
+            self.signed or other.signed,
+        )
+
+    def missed(self, coverage: float) -> float:
+        """So much can nodes hold of which a sample at tau keeps none, with this probability.
+
+        It keeps none of nodes v_1, v_2, ... with probability prod (1 - v_i / tau), which is at most
+        exp(-sum of v_i / tau).
+        """
+        return min(self.room, self.tau * log(2 / (1 - coverage)))
+
+
+NOTHING = Unseen()
+
+
 def answer(
-    estimate: float, variance: float, fourth: float, coverage: float = 0.95, said: str = ""
+    estimate: float,
+    variance: float,
+    fourth: float,
+    coverage: float = 0.95,
+    said: str = "",
+    unseen: Unseen = NOTHING,
 ) -> Answer:
     """An estimate whose error has this variance and this fourth cumulant.
 
@@ -24,4 +65,7 @@ def answer(
     excess = min(fourth / variance**2, _MOST) if variance else 0.0
     z, error = quantile(coverage), sqrt(variance)
     margin = (z + max(0.0, z**3 - 3 * z) * excess / 24) * error
-    return Answer(estimate, error, estimate - margin, estimate + margin, coverage, said)
+    half = unseen.missed(coverage) / 2
+    more = unseen.hidden + half + sqrt(margin**2 + half**2)
+    less = more if unseen.signed else margin
+    return Answer(estimate, error, estimate - less, estimate + more, coverage, said)

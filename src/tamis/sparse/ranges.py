@@ -20,8 +20,8 @@ import numpy.typing as npt
 from tamis.privacy.answer import Answer
 from tamis.privacy.errors import InvalidInput, counted, shown
 from tamis.sparse.flat import Flat, Table, full, keep, priority
-from tamis.sparse.hierarchy import Part, Transform
-from tamis.sparse.intervals import answer
+from tamis.sparse.hierarchy import Haar, Part, Transform
+from tamis.sparse.intervals import Unseen, answer
 from tamis.sparse.noise import fourth, passing, variance
 from tamis.sparse.rules import Rule, combinations
 from tamis.sparse.zeros import grouped
@@ -45,6 +45,27 @@ class Level:
             here, weights = self._weights(p, asked[1:])
             total += self.kept(self.flat.values[here], weights)
         return total
+
+    def unseen(self, absent: float, heaviest: float = 1.0, signed: bool = False) -> Unseen:
+        """What nodes that are not there could hold: so many, by weight, and the heaviest.
+
+        Where nodes have signs, what a filter left out of them is not of one sign, and is a part of
+        the variance (`differences`).
+        """
+        theta = self.rule.theta if self.rule.theta > 1 and not signed else 0
+        return Unseen(absent * theta, heaviest * self.flat.tau, absent * self.flat.tau, signed)
+
+    def differences(self, asked: Sequence[Sequence[Part]]) -> float:
+        """The variance of what a filter left out of differences: each is anything below theta."""
+        theta = self.rule.theta if self.rule.theta > 1 else 0
+        return theta**2 / 3 * self.absent(asked, 2)
+
+    def absent(self, asked: Sequence[Sequence[Part]], power: int = 1) -> float:
+        """The sum of a power of the weights of nodes asked for that are not there."""
+        there = 0.0
+        for p in asked[0]:
+            there += float((np.abs(self._weights(p, asked[1:])[1]) ** power).sum())
+        return max(0.0, _powers(asked, power) - there)
 
     def noise(self, squares: float, fourths: float) -> Floats:
         """What noise does to nodes whose weights have these sums of powers, and that hold nothing.
@@ -88,8 +109,8 @@ class Level:
 
 
 def _powers(asked: Sequence[Sequence[Part]], power: int) -> float:
-    """The sum of a power of the weights of all nodes asked for."""
-    return prod(sum(p.many * p.weight**power for p in parts) for parts in asked)
+    """The sum of a power of the weights, without signs, of all nodes asked for."""
+    return prod(sum(p.many * abs(p.weight) ** power for p in parts) for parts in asked)
 
 
 def _weights(codes: Ints, parts: Sequence[Part]) -> Floats:
@@ -115,18 +136,22 @@ class Ranges:
         """How many records have codes from first to last, inclusive, in every dimension.
 
         The standard error holds the noise of every node asked for and the sample. What a filter
-        takes away is in neither; ``said`` tells where there is one.
+        left out, and a sample by chance, is in the interval: ``said`` tells where it can be much.
         """
         parts = self._parts(bounds)
-        total, filtered = np.zeros(3), list[int]()
+        total, filtered, unseen = np.zeros(3), list[int](), Unseen()
+        signed = any(isinstance(t, Haar) for t in self.transforms)
         for level in self.levels:
             chosen = zip(parts, level.rule.levels, strict=True)
             asked = [[p for p in of if p.level == k] for of, k in chosen]
             if all(asked):
                 total += level.sum(asked)
                 filtered += [level.rule.theta] * (level.rule.theta > 1)
+                heaviest = prod(max(abs(p.weight) for p in of) for of in asked)
+                unseen = unseen.plus(level.unseen(level.absent(asked), heaviest, signed))
+                total[1] += level.differences(asked) if signed else 0.0
         estimate, spread, tails = total.tolist()
-        return answer(estimate, spread, tails, coverage, self._said(filtered))
+        return answer(estimate, spread, tails, coverage, self._said(filtered), unseen)
 
     def _parts(self, bounds: Bounds) -> list[list[Part]]:
         if len(bounds) != len(self.transforms):
@@ -150,7 +175,7 @@ class Ranges:
         below = f"{low}" if low == high else f"theta ({low} to {high}, by level)"
         under = ", and all under them," if self.consistent else ""
         what = "cells" if all(t.levels == 1 for t in self.transforms) else "nodes"
-        return f"{what} with noisy counts below {below}{under} count as nothing"
+        return f"{what} with noisy counts below {below}{under} are left out; the interval has room"
 
 
 def summarize(table: Table, transforms: Sequence[Transform], rules: Sequence[Rule]) -> Ranges:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import exp
+from math import exp, log
+from operator import index
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from tamis.sparse.flat import Flat, Table
 from tamis.sparse.hierarchy import Dyadic, Haar, Plain, Transform
 from tamis.sparse.noise import check_rate
 from tamis.sparse.ranges import Level, Ranges
-from tamis.sparse.rules import Rule, combinations, least_theta, plan, shares
+from tamis.sparse.rules import Rule, combinations, least_theta, nodes, plan, shares
 from tamis.sparse.sketch import Sketch
 from tamis.sparse.zeros import grouped
 
@@ -30,7 +31,8 @@ FLAT = ("filter-priority", "filter", "one-sided filter", "threshold", "priority"
 SPLIT = ("dyadic", "consistent dyadic", "haar")
 SKETCHES = ("sketch", "median sketch")
 METHODS = (*FLAT, *SPLIT, *SKETCHES)
-MOST_CELLS = 10**8  # of a table in which every cell is written down
+MOST_CELLS = 10**8  # that are written down
+_LARGEST = 1000  # bits of the number of cells; with more, weights would be beyond any float
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,28 @@ class Recipe:
         return (
             Rule(only, self.rate, self.theta, self.tau, size, self.method == "one-sided filter"),
         )
+
+    def check(self) -> None:
+        """Refuse what could not be drawn, before anything is spent."""
+        sampled = self.method in ("priority", "threshold")
+        if sampled and self.domain.cells.bit_length() > _LARGEST:
+            raise InvalidInput(
+                f"method {self.method!r} is for at most 2^{_LARGEST} cells; take filter-priority."
+            )
+        rows = max([self.size or 0, *(self._noise(rule) for rule in self.rules)])
+        if rows > MOST_CELLS:
+            raise InvalidInput(
+                f"the summary would hold more than {MOST_CELLS:,} rows, most of them noise; give a "
+                "smaller size, or a larger theta or tau."
+            )
+        _ = self.transforms
+
+    def _noise(self, rule: Rule) -> float:
+        """About how many nodes of noise alone stay, of those that are not limited by a size."""
+        if rule.size is not None or rule.whole:
+            return 0.0
+        logarithm = log(nodes(self.transforms, rule.levels)) + float(rule.law.p(40).low.ln())
+        return exp(min(logarithm, 700.0))
 
     def table(self, codes: Ints, counts: Ints) -> Table:
         """Each cell once: different values can be one cell, in bins or among others.
@@ -177,9 +201,10 @@ def _size(
         if given:
             return None
         raise InvalidInput("size is missing: about how many cells should the summary have?")
+    size = index(size) if hasattr(size, "__index__") else size  # NumPy's are taken too
     if not _is_whole(size, 1):
         raise InvalidInput(f"size must be a whole number from 1 on, not {shown(size)}.")
-    if method not in (*SPLIT, *SKETCHES) and size > domain.cells:
+    if method not in SPLIT and size > domain.cells:
         raise InvalidInput(
             f"size must be at most the number of cells, {domain.cells:,}, not {shown(size)}."
         )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import ceil, exp, expm1, log, prod
+from math import ceil, exp, expm1, log, log1p, prod
 
 from tamis.privacy.errors import InvalidInput, counted, shown
 from tamis.sparse.hierarchy import Transform
@@ -59,10 +59,10 @@ class Rule:
     def guess(self, nodes: int) -> Fraction:
         """About the threshold of a sample of a table of noise; it changes nothing but the time."""
         least, a = max(self.theta, 1), exp(-self.rate)
-        passed = 2 * nodes * exp(-self.rate * least) / (1 + a)
-        if not self.size or passed <= self.size:
+        passed = log(2) + log(nodes) - float(self.rate) * least - log1p(a)  # its logarithm
+        if not self.size or passed <= log(self.size):
             return Fraction(least)
-        return Fraction(passed * (least - a / expm1(-self.rate)) / self.size)
+        return Fraction(exp(passed - log(self.size)) * (least - a / expm1(-self.rate)))
 
 
 def combinations(transforms: Sequence[Transform]) -> list[tuple[int, ...]]:

@@ -8,6 +8,7 @@ from tamis.releases.report.heatmap import bars, heat_map
 from tamis.releases.report.summary_rows import domain_table, largest, marginals
 from tamis.releases.report.text import frequency, safe
 from tamis.releases.summary.summary import Summary
+from tamis.sparse.noise import beyond
 
 
 def sections(summary: Summary) -> dict[str, str]:
@@ -44,7 +45,10 @@ def _caption(summary: Summary, found: Blocks) -> str:
     if wide:
         each = [f"{side.width:,} values of <code>{safe(side.name)}</code>" for side in wide]
         said.append(f"Each block is {' by '.join(each)}, side by side.")
-    typical, twice = (frequency(float(f"{n * found.typical:.2g}")) for n in (1, 2))
+    rule = summary.ranges.levels[-1].rule
+    alone = rule.theta + beyond(rule.rate, 0.025) if summary.about.recipe.flat else 0
+    least = max(2 * found.typical, alone)  # a cell of noise that passed a filter is above theta
+    typical, twice = (frequency(float(f"{n:.2g}")) for n in (found.typical, least))
     said.append(f"A typical standard error is {typical}: what is below {twice} may be noise alone.")
     if len(found.sides) == 2:
         said.append(

@@ -103,7 +103,9 @@ def summarize(
         for ranges: how many times the epsilon of a level the next finer level gets, in each
         dimension (default 1). Short ranges are more accurate with a little more, such as 1.1.
     unit, keys_per_unit, elements_per_key
-        as in `tamis.release`: one unit counts in so many cells, so often in each.
+        as in `tamis.release`: one unit counts for so many different values of the attributes, so
+        often in each, and changes the table by at most their product. Values that share a cell,
+        in bins or periods, are told apart here.
     neighbours
         whether one unit is added or removed, or replaced by another, which needs twice the noise.
     coverage, budget, ledger, purpose, memory, threads, progress, engine
@@ -156,7 +158,7 @@ def summarize(
     if total:
         check_rate(total / recipe.change)
     order = Order(request, guarantee, recipe, total, check_coverage(coverage))
-    recipe.rules  # noqa: B018  what cannot be done is refused here
+    recipe.check()
     with Charge(budget, ledger, purpose, guarantee) as charge, bar(progress) as report:
         if engine is not None:
             return carry_out(order, engine, data, table, charge, report)

@@ -170,6 +170,8 @@ class Summary:
         region = self._region(bounds)
         if isinstance(self.made, Sketch):
             return self._sketched(self.made, region.codes())
+        if self.about.recipe.flat and region.cells == 1:  # its value, not what it counts in sums
+            return point(self.made.levels[0], [a for a, _ in region.bounds], self.about.coverage)
         return self.made.range(region.bounds, self.about.coverage)
 
     def subset(self, where: str) -> Answer:
@@ -182,13 +184,14 @@ class Summary:
         total = level.noise(found.cells, found.cells)
         total += level.kept(level.flat.values[found.rows], weights)
         estimate, spread, tails = total.tolist()
-        return answer(estimate, spread, tails, self.about.coverage, self._said(level))
+        unseen = level.unseen(max(0.0, found.cells - len(weights)))
+        return answer(estimate, spread, tails, self.about.coverage, self._said(level), unseen)
 
     def marginal(self, *names: str) -> pa.Table:
         """The counts of all cells of fewer attributes: estimate, standard_error, low and high.
 
-        Cells of which nothing is in the summary are left out: their estimate is 0, and so is
-        everything that is known about them but for the noise.
+        Cells of which nothing is in the summary are left out: their estimate is 0. Intervals have
+        room for what a filter or a sample left out.
         """
         level = self._cells("marginal")
         places = [self._place(name) for name in names]
@@ -232,7 +235,9 @@ class Summary:
 
     def _said(self, level: Level) -> str:
         theta = level.rule.theta
-        return f"cells with noisy counts below {theta:,} count as nothing" if theta > 1 else ""
+        if theta <= 1:
+            return ""
+        return f"cells with noisy counts below {theta:,} are left out; the interval has room"
 
 
 def _grouped(
@@ -242,7 +247,11 @@ def _grouped(
     noise = level.noise(cells, cells)
     each = level.single(level.flat.values)
     sums = np.stack([np.bincount(group, weights=row, minlength=many) for row in each])
-    made = [answer(e, v, t, coverage) for e, v, t in (sums + noise[:, None]).T.tolist()]
+    absent = np.maximum(0.0, cells - np.bincount(group, minlength=many)).tolist()
+    made = [
+        answer(e, v, t, coverage, unseen=level.unseen(left))
+        for (e, v, t), left in zip((sums + noise[:, None]).T.tolist(), absent, strict=True)
+    ]
     names = ("estimate", "standard_error", "low", "high")
     return {name: np.array([getattr(a, name) for a in made]) for name in names}
 

@@ -60,6 +60,8 @@ def from_toml(path: Path) -> dict[str, Attribute]:
     try:
         tables = tomllib.loads(_text(path))
     except ValueError as error:  # a damaged file, or a number with thousands of digits
+        if isinstance(error, InvalidInput):  # which says it all
+            raise
         raise InvalidInput(f"{path} is not a TOML file: {error}.") from None
     return {name: _from_table(name, table, path) for name, table in tables.items()}
 
