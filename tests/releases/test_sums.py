@@ -46,10 +46,8 @@ SHAPES = {  # frequencies, as multiples of the one that is named half of the tim
 
 
 def quick(kind: str, shape: str) -> bool:
-    return (
-        (kind in ("optimum", "strong", "sure")
-        and shape == "one large key")
-        or (kind == "optimum" and shape in ("four keys at the half", "a thousand at the half"))
+    return (kind in ("optimum", "strong", "sure") and shape == "one large key") or (
+        kind == "optimum" and shape in ("four keys at the half", "a thousand at the half")
     )
 
 
