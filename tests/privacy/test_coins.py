@@ -58,6 +58,7 @@ def test_no_word_is_looked_at_further_than_needed() -> None:
     assert tossed(third, 0x5555_FFFF, 2) == (False, 2)
 
 
+@pytest.mark.slow
 @given(
     st.one_of(st.fractions(0, 3).map(exp_minus), st.fractions(0, 1).map(ratio)),
     st.integers(1, 8),

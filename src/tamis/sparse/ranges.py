@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.privacy.answer import Answer
+from tamis.privacy.answer import Answer, quantile
 from tamis.privacy.errors import InvalidInput, counted, shown
 from tamis.sparse.flat import Flat, Table, full, keep, priority
 from tamis.sparse.hierarchy import Haar, Part, Transform
@@ -140,7 +140,7 @@ class Ranges:
         """
         parts = self._parts(bounds)
         total, filtered, unseen = np.zeros(3), list[int](), Unseen()
-        signed = any(isinstance(t, Haar) for t in self.transforms)
+        signed, left_out = any(isinstance(t, Haar) for t in self.transforms), 0.0
         for level in self.levels:
             chosen = zip(parts, level.rule.levels, strict=True)
             asked = [[p for p in of if p.level == k] for of, k in chosen]
@@ -149,8 +149,9 @@ class Ranges:
                 filtered += [level.rule.theta] * (level.rule.theta > 1)
                 heaviest = prod(max(abs(p.weight) for p in of) for of in asked)
                 unseen = unseen.plus(level.unseen(level.absent(asked), heaviest, signed))
-                total[1] += level.differences(asked) if signed else 0.0
+                left_out += level.differences(asked) if signed else 0.0
         estimate, spread, tails = total.tolist()
+        unseen = unseen.plus(Unseen(hidden=quantile(coverage) * sqrt(left_out)))
         return answer(estimate, spread, tails, coverage, self._said(filtered), unseen)
 
     def _parts(self, bounds: Bounds) -> list[list[Part]]:
