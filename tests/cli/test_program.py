@@ -46,6 +46,21 @@ def test_help_loads_nothing_heavy() -> None:
     assert ran.returncode == 0, ran.stderr
 
 
+def test_a_release_does_not_wait_for_pandas(tmp_path: Path) -> None:
+    """pyarrow imports it, where it is installed, to look at what it is given."""
+    pq.write_table(
+        pa.table({"word": ["the"] * 900, "who": range(900)}), tmp_path / "events.parquet"
+    )
+    code = (
+        "import sys, tamis; events, promise = sys.argv[1], {'epsilon': 1.0, 'delta': 1e-6}\n"
+        "for more in ({}, {'unit': 'who', 'keys_per_unit': 1}):\n"
+        "    tamis.release(events, key='word', **promise, **more).save(events + '.out')\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    events = str(tmp_path / "events.parquet")
+    assert subprocess.run([sys.executable, "-c", code, events], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_examples_within_eighty_columns(tamis: Run, command: str) -> None:
     ran = tamis(*command.split(), "--help")

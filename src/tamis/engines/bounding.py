@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData
+from tamis.sampling.arrow import column_of
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -92,7 +92,7 @@ class Keys:
         rank = np.argsort(secret.scatter(self.hashes))
         number = np.empty(len(rank), dtype=np.uint64)
         number[rank] = np.arange(len(rank), dtype=np.uint64)
-        places = pc.index_in(pa.array(hashes), value_set=pa.array(self.hashes))
+        places = pc.index_in(column_of(hashes), value_set=column_of(self.hashes))
         if places.null_count:
             raise BadData(_CHANGED)
         return number[places.to_numpy()], number

@@ -15,6 +15,7 @@ from tamis.engines.pairs import Pairs
 from tamis.engines.protocol import Counted, Engine, Ints, Request
 from tamis.engines.source import Source, source_of
 from tamis.privacy.errors import BadData, InvalidInput
+from tamis.sampling.arrow import column_of
 
 AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time, at most
 _BYTES = 48  # for each of them, beside what DuckDB uses
@@ -172,7 +173,7 @@ class _Counted:
     def _bound(self, pairs: Pairs, keys_per_unit: int) -> None:
         database, keys = self._engine._database, ", ".join(self._columns.keys)
         frequencies = pairs.frequencies(keys_per_unit, self._columns.request.elements_per_key)
-        database.show("found", pa.table({"n": frequencies}))
+        database.show("found", pa.table({"n": column_of(frequencies)}))
         database.make(
             "counted", f"SELECT {keys}, n FROM temp.named POSITIONAL JOIN temp.found WHERE n > 0"
         )
@@ -186,7 +187,7 @@ class _Counted:
             query = f"SELECT {self._columns.named()} FROM temp.{every}"
             everything: pa.Table = engine._database.run(query, "to_arrow_table")
             return everything
-        engine._database.show("wanted", pa.table({"place": where}))
+        engine._database.show("wanted", pa.table({"place": column_of(where)}))
         found: pa.Table = engine._database.run(
             f"SELECT {self._columns.named()} FROM temp.counted AS c JOIN temp.wanted AS w "
             "ON c.rowid = w.place ORDER BY w.place",

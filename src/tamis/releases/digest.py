@@ -99,4 +99,6 @@ def _whole(column: pa.Array) -> pa.Array:
 
 
 def _bytes(value: bytes) -> pa.Scalar:
-    return pa.scalar(value, pa.large_binary())
+    """As `column_of` does it: `pyarrow.scalar` imports pandas."""
+    parts = [None, pa.py_buffer(np.array([0, len(value)])), pa.py_buffer(value)]
+    return pa.Array.from_buffers(pa.large_binary(), 1, parts)[0]

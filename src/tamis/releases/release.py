@@ -19,6 +19,7 @@ from tamis.privacy.errors import BadData, InvalidInput, counted, shown
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases import file, sums
 from tamis.releases.about import About
+from tamis.sampling.arrow import column_of
 from tamis.sampling.counted import distinct
 from tamis.weighted import order
 from tamis.weighted.estimators import MaximumLikelihood
@@ -206,7 +207,7 @@ class Release:
             raise InvalidInput(f"where must be a condition in SQL, as text, not {shown(where)}.")
         check_condition(where)
         keys = self.to_arrow().drop_columns([n for n in ADDED if n in self.to_arrow().column_names])
-        place = keys.append_column("tamis place", pa.array(np.arange(len(self))))
+        place = keys.append_column("tamis place", column_of(np.arange(len(self))))
         with duckdb.connect() as database:
             database.register("data", place)
             try:

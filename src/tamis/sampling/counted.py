@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tamis.privacy.errors import InvalidInput
+from tamis.sampling.arrow import column_of
 from tamis.sampling.frequencies import check_frequencies
 from tamis.sampling.keys import key_column
 
@@ -27,7 +28,7 @@ def counted_table(data: Any, key: str | Sequence[str], frequency: str) -> pa.Tab
     held = _columns(data)
     _check_names([*keys, frequency], held.column_names if isinstance(held, pa.Table) else [*held])
     columns = {name: key_column(held[name], name) for name in keys}
-    whole = pa.array(check_frequencies(_arrow(held[frequency]), frequency))
+    whole = column_of(check_frequencies(_arrow(held[frequency]), frequency))
     if any(len(column) != len(whole) for column in columns.values()):
         raise InvalidInput(f"{', '.join([*keys, frequency])} must all have the same length.")
     checked = pa.table(columns | {frequency: whole})

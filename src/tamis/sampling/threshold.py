@@ -20,6 +20,7 @@ from scipy import optimize
 
 from tamis.privacy import randomness, verify
 from tamis.privacy.errors import InvalidInput
+from tamis.sampling.arrow import column_of
 from tamis.sampling.counted import counted_table
 from tamis.sampling.frequencies import check_frequencies, check_positive, check_whole
 from tamis.sampling.schemes import Pps, Ppswor, Scheme
@@ -66,7 +67,7 @@ def threshold_sample_table(
     row only, because a key in two rows would be drawn for twice, with too small a frequency.
     """
     table = counted_table(data, key, frequency)
-    return table.take(pa.array(threshold_sample(table[frequency], scheme)))
+    return table.take(column_of(threshold_sample(table[frequency], scheme)))
 
 
 def tau_for_size(

@@ -15,6 +15,7 @@ from tamis.privacy import verify
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.errors import InvalidInput, counted
 from tamis.privacy.guarantee import Guarantee
+from tamis.sampling.arrow import column_of
 from tamis.sampling.counted import counted_table
 from tamis.sampling.schemes import Pps, Ppswor, Scheme
 from tamis.weighted import order, show
@@ -116,7 +117,7 @@ class PrivateSample:
 
     def rows(self, where: npt.NDArray[np.int64]) -> PrivateSample:
         """The rows at these places."""
-        return replace(self, table=self.table.take(pa.array(where)))
+        return replace(self, table=self.table.take(column_of(where)))
 
     def _find(self, key: tuple[object, ...]) -> int:
         return place(self.table, self.keys, key, nulls=True)
@@ -251,7 +252,7 @@ def _release(
         before_draw()
     tokens = draw(plan.mechanism, table[frequency].to_numpy())
     named = np.flatnonzero(tokens)
-    return tabulate(plan, table.select(keys).take(pa.array(named)), tokens[named])
+    return tabulate(plan, table.select(keys).take(column_of(named)), tokens[named])
 
 
 def tabulate(plan: Plan, keys: pa.Table, tokens: npt.NDArray[np.int64]) -> PrivateSample:
@@ -263,7 +264,7 @@ def tabulate(plan: Plan, keys: pa.Table, tokens: npt.NDArray[np.int64]) -> Priva
     added = (tokens, estimate[place], low[place], high[place])
     table = keys
     for name, column in zip(ADDED, added, strict=True):
-        table = table.append_column(name, pa.array(column))
+        table = table.append_column(name, column_of(column))
     ways = [("estimate", "descending"), ("token", "descending")]
     ways += [(name, "ascending") for name in keys.column_names]
     return PrivateSample(table.take(pc.sort_indices(table, sort_keys=ways)), plan)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from tamis.engines.condition import check_condition, columns_of
 from tamis.privacy.coins import uniform
 from tamis.privacy.errors import InvalidInput, shown
+from tamis.sampling.arrow import column_of
 from tamis.sparse.domain import Domain
 
 Mask = npt.NDArray[np.bool_]
@@ -107,7 +108,7 @@ def matching(domain: Domain, table: pa.Table, where: str) -> Matching:
 
 def _holds(table: pa.Table, where: str, domain: Domain) -> Mask:
     """For which rows a condition is true."""
-    place = table.append_column("tamis place", pa.array(np.arange(table.num_rows)))
+    place = table.append_column("tamis place", column_of(np.arange(table.num_rows)))
     with duckdb.connect() as database:
         database.register("data", place)
         try:

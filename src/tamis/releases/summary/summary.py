@@ -18,6 +18,7 @@ from tamis.releases import file
 from tamis.releases.summary.about import AboutSummary
 from tamis.releases.summary.regions import MOST_ASKED, Region, cells_of, matching
 from tamis.releases.summary.sketched import read_sketch, sketch_table
+from tamis.sampling.arrow import column_of
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Flat
 from tamis.sparse.intervals import answer
@@ -89,8 +90,8 @@ class Summary:
     def _rows(self, level: Level) -> pa.Table:
         flat = level.flat
         rows = self.domain.decode(flat.codes) if self.about.recipe.flat else self._nodes(level)
-        rows = rows.append_column("value", pa.array(flat.values))
-        return rows.append_column("weight", pa.array(level.estimates(flat.values)))
+        rows = rows.append_column("value", column_of(flat.values))
+        return rows.append_column("weight", column_of(level.estimates(flat.values)))
 
     def _nodes(self, level: Level) -> pa.Table:
         columns = dict[str, Any]()
@@ -204,7 +205,7 @@ class Summary:
         columns = _grouped(level, group.ravel(), codes.shape[1], every, self.about.coverage)
         rows = self.domain.decode(self._full(codes, places)).select(list(names))
         for name, column in columns.items():
-            rows = rows.append_column(name, pa.array(column))
+            rows = rows.append_column(name, column_of(column))
         return rows
 
     def _sketched(self, made: Sketch, codes: Ints) -> Answer:

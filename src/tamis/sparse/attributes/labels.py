@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.privacy.errors import BadData, InvalidInput, shown
+from tamis.sampling.arrow import column_of
 from tamis.sparse.attributes.base import Attribute, Ints
 from tamis.sparse.attributes.columns import TEXT, filled, is_text, whole, wrong
 from tamis.sparse.attributes.public import check_distinct, folded, hint, listed, whole_number
@@ -92,7 +93,7 @@ class Labels(Attribute):
         return bool(pc.any(pc.is_in(seen, value_set=folded(self._array))).as_py())
 
     def named(self, codes: Ints) -> Any:
-        return self._array.take(pa.array(codes))
+        return self._array.take(column_of(codes))
 
     def near(self, value: Any) -> str:
         return hint(value, self.labels)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.privacy.errors import InvalidInput, shown
+from tamis.sampling.arrow import column_of
 from tamis.sparse.attributes.base import Attribute, Ints
 from tamis.sparse.attributes.columns import TEXT, Floats, filled, is_text, numbers, whole
 from tamis.sparse.attributes.public import check_many, check_public, listed, whole_number
@@ -53,7 +54,7 @@ class Whole(Attribute):
         return np.where((self.low <= x) & (x <= self.high), x - np.int64(self.low), -1)
 
     def named(self, codes: Ints) -> Any:
-        return pa.array(codes + np.int64(self.low))
+        return column_of(codes + np.int64(self.low))
 
     def describe(self) -> dict[str, Any]:
         return self.described(low=self.low, high=self.high)
@@ -133,7 +134,7 @@ class Bins(Attribute):
         return self.edges.index(start), self.edges.index(stop) - 1
 
     def named(self, codes: Ints) -> Any:
-        return self._names.take(pa.array(codes))
+        return self._names.take(column_of(codes))
 
     def describe(self) -> dict[str, Any]:
         return self.described(bins=list(self.edges))
