@@ -40,7 +40,7 @@ unit: $(READY) ## The quick tests only
 
 unit-all: $(READY)
 	@sh scripts/install-test-packages.sh
-	$(BIN)/pytest $(ALL_CORES)
+	$(BIN)/pytest --hypothesis-profile all $(ALL_CORES)
 
 docs: $(READY) ## Build the documentation into docs/_build/html; any warning is an error
 	@rm -rf docs/api

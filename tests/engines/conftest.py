@@ -11,7 +11,8 @@ from tamis.engines.protocol import Engine
 
 ENGINES: dict[str, Callable[[], Engine]] = {"duckdb": DuckDB}
 PARTS: dict[str, Callable[[], Engine]] = {"duckdb in small parts": lambda: DuckDB(at_once=9)}
-IN_PARTS = ("test_bounding", "test_counting")  # where it matters that rows come in parts
+# where it matters that rows come in parts
+IN_PARTS = ("test_bounding", "test_counting", "test_joining")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -276,6 +276,9 @@ class Recorded:
     def spread(self) -> Ints:
         return self.counted.spread()
 
+    def join(self, cells: Ints) -> Ints:
+        return self.counted.join(cells)
+
     def frequencies(self, keys_per_unit: int | None = None) -> Ints:
         found = self.counted.frequencies(keys_per_unit)
         rows = self.counted.keys(np.arange(len(found))).to_pylist()

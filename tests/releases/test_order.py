@@ -140,6 +140,9 @@ class Watching:
     def spread(self) -> Ints:
         return self.counted.spread()
 
+    def join(self, cells: Ints) -> Ints:
+        return self.counted.join(cells)
+
     def frequencies(self, keys_per_unit: int | None = None) -> Ints:
         self.seen()
         if self.fail:

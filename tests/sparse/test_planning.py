@@ -19,8 +19,15 @@ from tests.sources import Stream
 TENTH = Fraction(1, 10)
 
 
-@pytest.mark.parametrize("kind", [Dyadic, Haar])
-@pytest.mark.parametrize("sizes", [(100,), (9, 12)])
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [
+        (Dyadic, (100,)),
+        (Dyadic, (9, 12)),
+        (Haar, (100,)),
+        pytest.param(Haar, (9, 12), marks=pytest.mark.slow),
+    ],
+)
 def test_a_hierarchy_has_the_error_that_was_predicted(
     kind: type[Dyadic], sizes: tuple[int, ...]
 ) -> None:

@@ -162,11 +162,11 @@ def test_means_are_unbiased_with_the_variance_stated(
     ("epsilon", "asked"),
     [
         (Fraction(1, 20), TABLE.codes[:, :1]),
-        (Fraction(1, 20), NONE),
-        (Fraction(2), TABLE.codes[:, :1]),
-        (Fraction(2), TABLE.codes[:, :50]),
         (Fraction(1, 2), TABLE.codes[:, :50]),
-        (Fraction(1, 2), cells(100, 9)),
+        pytest.param(Fraction(1, 20), NONE, marks=pytest.mark.slow),
+        pytest.param(Fraction(2), TABLE.codes[:, :1], marks=pytest.mark.slow),
+        pytest.param(Fraction(2), TABLE.codes[:, :50], marks=pytest.mark.slow),
+        pytest.param(Fraction(1, 2), cells(100, 9), marks=pytest.mark.slow),
     ],
 )
 def test_intervals_hold_the_truth(rows: Rows, epsilon: Fraction, asked: Ints) -> None:

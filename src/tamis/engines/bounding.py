@@ -89,13 +89,18 @@ class Keys:
 
     def numbers(self, hashes: Words, secret: Secret) -> tuple[Words, Words]:
         """The number of the key of each hash, and of each key, in scattered order."""
-        rank = np.argsort(secret.scatter(self.hashes))
+        rank = np.argsort(secret.scatter(self.hashes), kind="stable")
         number = np.empty(len(rank), dtype=np.uint64)
         number[rank] = np.arange(len(rank), dtype=np.uint64)
-        places = pc.index_in(column_of(hashes), value_set=column_of(self.hashes))
-        if places.null_count:
+        return number[self.places(hashes)], number
+
+    def places(self, hashes: Words) -> npt.NDArray[Any]:
+        """Which key each hash is of."""
+        found = pc.index_in(column_of(hashes), value_set=column_of(self.hashes))
+        if found.null_count:
             raise BadData(_CHANGED)
-        return number[places.to_numpy()], number
+        places: npt.NDArray[Any] = found.to_numpy()
+        return places
 
 
 @dataclass(frozen=True)
@@ -115,13 +120,41 @@ class NumberedKeys(Keys):
     def fit(self, bits: int) -> bool:
         return False  # units that come with such keys are numbered, and names go by numbers
 
-    def numbers(self, hashes: Words, secret: Secret) -> tuple[Words, Words]:
-        rank = np.argsort(secret.scatter(self.hashes), kind="stable")
-        number = np.empty(len(rank), dtype=np.uint64)
-        number[rank] = np.arange(len(rank), dtype=np.uint64)
-        return number[hashes], number
+    def places(self, hashes: Words) -> npt.NDArray[Any]:
+        return hashes
 
 
+@dataclass(frozen=True)
+class Cells:
+    """Keys that count as one where they share a cell.
+
+    ``cells`` are columns of whole numbers, each once and in order; ``place`` says which of them the
+    keys before are of. Their hashes depend on the cells alone, and the order is one of what they
+    are: so each unit keeps the same cells as it would beside any other units.
+    """
+
+    cells: Ints
+    place: Ints
+
+    @classmethod
+    def of(cls, keys: Ints) -> Cells:
+        """The cells of these columns, one for each key."""
+        order = np.lexsort(keys[::-1])
+        ordered = keys[:, order]
+        new = np.ones(len(order), dtype=np.bool_)
+        new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.cumsum(new) - 1
+        return cls(ordered[:, new], place)
+
+    def keys(self) -> NumberedKeys:
+        hashes = np.zeros(self.cells.shape[1], dtype=np.uint64)
+        for row in self.cells:
+            hashes = _MIXED.scatter(hashes ^ row.astype(np.uint64))
+        return NumberedKeys(hashes)
+
+
+_MIXED = Secret(0, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03)  # fixed, for numbers that are alike
 _PLAIN = Secret(0, 1, 1)  # where nothing may depend on chance
 _LIMITS = 2 ** np.arange(8)
 

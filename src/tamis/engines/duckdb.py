@@ -155,6 +155,7 @@ class _Counted:
     def __init__(self, engine: DuckDB, columns: Columns, pairs: Pairs | None = None) -> None:
         self._engine, self._columns, self._pairs = engine, columns, pairs
         self._turn = engine._turn
+        self._joined: Ints | None = None  # frequencies of cells
 
     def spread(self) -> Ints:
         self._check_turn()
@@ -162,17 +163,32 @@ class _Counted:
             raise InvalidInput("only units that are not bounded yet have a spread.")
         return self._pairs.spread()
 
+    def join(self, cells: Ints) -> Ints:
+        self._check_turn()
+        if self._pairs is None:
+            raise InvalidInput("only keys of units that are not bounded yet can be joined.")
+        return self._pairs.join(cells)
+
     def frequencies(self, keys_per_unit: int | None = None) -> Ints:
         self._check_turn()
         if self._pairs is not None:
-            self._bound(self._pairs, keys_per_unit or self._columns.request.keys_per_unit)
+            frequencies = self._bound(self._pairs, keys_per_unit)
+            if self._pairs.joined:
+                self._joined = frequencies
+            else:
+                self._name(frequencies)
             self._pairs = None
+        if self._joined is not None:
+            return self._joined
         found: Ints = self._engine._database.column("counted", "n")
         return found
 
-    def _bound(self, pairs: Pairs, keys_per_unit: int) -> None:
+    def _bound(self, pairs: Pairs, keys_per_unit: int | None) -> Ints:
+        asked = self._columns.request
+        return pairs.frequencies(keys_per_unit or asked.keys_per_unit, asked.elements_per_key)
+
+    def _name(self, frequencies: Ints) -> None:
         database, keys = self._engine._database, ", ".join(self._columns.keys)
-        frequencies = pairs.frequencies(keys_per_unit, self._columns.request.elements_per_key)
         database.show("found", pa.table({"n": column_of(frequencies)}))
         database.make(
             "counted", f"SELECT {keys}, n FROM temp.named POSITIONAL JOIN temp.found WHERE n > 0"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.engines.bounding import (
+    Cells,
     Collision,
     Keys,
     NumberedKeys,
@@ -38,8 +39,20 @@ class Pairs:
         database.make("named", f"{named} FROM {rows} GROUP BY {keys}")
         database.step("reading units", 65)
         self._names: npt.NDArray[np.uint64] | None = None
+        self._cells: Cells | None = None
         self._known, pairs = self._told_apart() or self._numbered()
+        self._listed = self._known
         self._keep(pairs, at_once)
+
+    def join(self, cells: Ints) -> Ints:
+        """Count keys as one that share a cell, a column each; all cells, as they are counted."""
+        self._cells = Cells.of(cells)
+        self._known = self._cells.keys()
+        return self._cells.cells
+
+    @property
+    def joined(self) -> bool:
+        return self._cells is not None
 
     def spread(self) -> Ints:
         """How many units have 1, 2, 3 to 4, 5 to 8, ..., 65 to 128, and more keys."""
@@ -104,7 +117,10 @@ class Pairs:
         """The pairs in parts that fit into memory; all rows of a unit are in one part."""
         for n in range(self._many):
             self._database.step(what, start + (end - start) * (n + 1) / self._many)
-            yield self._whole or self._fetch(f"SELECT * FROM temp.pairs_{n}")
+            owner, code = self._whole or self._fetch(f"SELECT * FROM temp.pairs_{n}")
+            if self._cells is not None:
+                code = self._cells.place[self._listed.places(code)].astype(np.uint64)
+            yield owner, code
 
     def _fetch(self, pairs: str) -> Part:
         found = self._database.run(f"SELECT owner, code FROM ({pairs})", "fetchnumpy")

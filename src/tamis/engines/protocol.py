@@ -47,6 +47,15 @@ class Counted(Protocol):
         """
         ...
 
+    def join(self, cells: Ints) -> Ints:
+        """Count keys that share a cell as one key: its column here, in the order of all ``keys``.
+
+        Which cells of a unit survive depends on the cells and that unit alone. What comes back is
+        every cell, in the order in which frequencies are given from here on; some may be 0.
+        To be asked before frequencies, of data with units.
+        """
+        ...
+
     def frequencies(self, keys_per_unit: int | None = None) -> Ints:
         """The frequency of every key, from 1 on, in an order that ``keys`` shares.
 

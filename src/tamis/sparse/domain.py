@@ -108,12 +108,24 @@ class Domain:
 
     def encode(self, table: pa.Table) -> Ints:
         """The codes of a table: a row for each attribute, a column for each row of the table."""
+        return np.array(list(self._codes(table)), dtype=np.int64)
+
+    def cells_of(self, table: pa.Table) -> Ints:
+        """The same as `pack` makes it, a row for each group."""
+        rows, packed = self._codes(table), list[Ints]()
+        for group in self.groups:
+            packed.append(next(rows))
+            for radix in self.radices[group][1:]:
+                packed[-1] *= radix
+                packed[-1] += next(rows)
+        return packed[0][None] if len(packed) == 1 else np.array(packed)
+
+    def _codes(self, table: pa.Table) -> Iterator[Ints]:
+        """A fresh row for each attribute, after all columns are seen to be there."""
         for name in self.names:
             _check_column(name, table.column_names)
-        codes = np.empty((len(self), table.num_rows), dtype=np.int64)
-        for row, (name, a) in zip(codes, self.attributes, strict=True):
-            row[:] = a.codes(table.column(name), _called(name))
-        return codes
+        for name, a in self.attributes:
+            yield a.codes(table.column(name), _called(name))
 
     def decode(self, codes: npt.ArrayLike) -> pa.Table:
         """The values with these codes, as a table with the attributes as its columns."""

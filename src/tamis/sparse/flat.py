@@ -69,22 +69,27 @@ def priority(table: Table, rate: Fraction, size: int, theta: int, guess: Fractio
     The result does not depend on the guess at the threshold; only the time does.
     """
     noisy = table.counts + two_sided(rate, len(table.counts))
-    kept = np.abs(noisy) >= theta
-    codes, values = [table.codes[:, kept]], [noisy[kept]]
-    drawn = [Priorities.draw(np.abs(noisy[kept]))]
+    codes, values = [table.codes], [noisy]
+    if theta > 0:
+        kept = np.abs(noisy) >= theta
+        codes, values = [table.codes[:, kept]], [noisy[kept]]
+    drawn = [Priorities.draw(np.abs(values[0]))]
     law, before = Zero(rate, theta, max(guess, Fraction(theta))), Zero(rate, theta)
     while True:
         first = len(drawn) == 1
         p = law.p if first else Real(_more, (law, before))
-        cells = throw(table.radices, p, np.concatenate([table.codes, *codes[1:]], axis=1))
+        held = table.codes if first else np.concatenate([table.codes, *codes[1:]], axis=1)
+        cells = throw(table.radices, p, held)
         new, order = _between(law, cells.shape[1], None if first else before.tau)
         codes, values, drawn = [*codes, cells], [*values, new], [*drawn, order]
         reached = drawn[0].at_least(law.tau)
         enough = np.count_nonzero(reached) + sum(len(v) for v in values[1:]) > size
+        if enough:  # and so the others that do not reach it are not among the largest
+            codes[0], values[0] = codes[0][:, reached], values[0][reached]
+            drawn[0] = drawn[0].only(reached)
         if enough or not law.sampled:
-            break
+            return _choose(codes, values, drawn, size)
         law, before = Zero(rate, theta, max(law.tau / 2, Fraction(theta))), law
-    return _choose(codes, values, drawn, size)
 
 
 def _more(law: Zero, before: Zero, digits: int) -> Interval:

@@ -54,11 +54,24 @@ class Priorities:
 
     def at_least(self, tau: Fraction) -> Mask:
         """Which items have q >= tau."""
-        low, high = self.bounds()
-        sure: Mask = low > float(tau) * (1 + _LOOSE)
-        for i in np.flatnonzero(~sure & (high >= float(tau) * (1 - _LOOSE))):
+        if not tau:
+            return np.ones(len(self.sizes), dtype=np.bool_)
+        c = np.maximum(self.sizes, float(self.least))
+        least = self.words.astype(np.float64)
+        least *= float(tau) * 2.0**-64
+        near: Mask = c >= least * (1 - 4 * _LOOSE)  # c / tau is at least the word, or nearly so
+        least += float(tau) * 2.0**-64
+        least *= 1 + 4 * _LOOSE
+        sure: Mask = c > least
+        for i in np.flatnonzero(near & ~sure):
             sure[i] = self._at_least(int(i), tau)
         return sure
+
+    def only(self, some: Mask) -> Priorities:
+        """Those of some items."""
+        place = np.cumsum(some) - 1 if self.more else np.empty(0, dtype=np.int64)
+        more = {int(place[i]): known for i, known in self.more.items() if some[i]}
+        return Priorities(self.sizes[some], self.least, self.words[some], more)
 
     def interval(self, i: int, places: int = 64) -> tuple[Fraction, Fraction]:
         """Between which fractions q of item i lies, from at least so many places of its word."""

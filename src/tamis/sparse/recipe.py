@@ -117,12 +117,12 @@ class Recipe:
         logarithm = log(nodes(self.transforms, rule.levels)) + float(rule.law.p(40).low.ln())
         return exp(min(logarithm, 700.0))
 
-    def table(self, codes: Ints, counts: Ints) -> Table:
+    def table(self, packed: Ints, counts: Ints) -> Table:
         """Each cell once: different values can be one cell, in bins or among others.
 
         Neighbouring attributes are packed into one radix, because each costs work.
         """
-        return Table(self.domain.packed, *grouped(self.domain.pack(codes), counts))
+        return Table(self.domain.packed, *grouped(packed, counts))
 
     def draw(self, table: Table) -> Ranges | Sketch:
         """Noise, and what stays, of a table made by ``table``."""

@@ -12,9 +12,11 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from tamis.privacy.coins import poisson, uniform
 from tamis.privacy.reals import Interval, Real, enclose
+from tamis.sampling.arrow import column_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -40,26 +42,45 @@ def distinct(cells: Ints) -> Ints:
     if len(cells) == 1:
         return np.unique(cells[0])[None]
     ordered = cells[:, np.lexsort(cells[::-1])]
-    new = np.ones(ordered.shape[1], dtype=np.bool_)
-    new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
-    return ordered[:, new]
+    return ordered[:, _changes(ordered)]
+
+
+def _changes(ordered: Ints) -> npt.NDArray[np.bool_]:
+    """Where a new cell begins."""
+    new = np.zeros(ordered.shape[1], dtype=np.bool_)
+    new[:1] = True
+    for codes in ordered:
+        new[1:] |= codes[1:] != codes[:-1]
+    return new
 
 
 def grouped(cells: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Each cell once, in order, and the sum of its counts."""
-    order = np.argsort(cells[0]) if len(cells) == 1 else np.lexsort(cells[::-1])
-    ordered = cells[:, order]
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    ordered, counts = _sorted(cells, counts)
+    new = _changes(ordered)
+    if new.all():
+        return ordered, counts
     starts = np.flatnonzero(new)
-    if len(starts) == len(order):
-        return ordered, counts[order]
-    return ordered[:, starts], np.add.reduceat(counts[order], starts)
+    return ordered[:, starts], np.add.reduceat(counts, starts)
+
+
+def _sorted(cells: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Cells in order, each with its count: in one word if both fit, which is sorted much faster."""
+    many = int(counts.max(initial=0)).bit_length()
+    wide = int(cells[0].max(initial=0)).bit_length()
+    if len(cells) == 1 and many + wide <= 63 and counts.min(initial=0) >= 0:
+        both = cells[0] << many
+        both |= counts
+        both.sort()
+        return (both >> many)[None], both & ((1 << many) - 1)
+    order = np.argsort(cells[0]) if len(cells) == 1 else np.lexsort(cells[::-1])
+    return cells[:, order], counts[order]
 
 
 def without(cells: Ints, held: Ints) -> Ints:
     """The cells, each there once, that are not among those held."""
-    near = held[:, np.isin(mixed(held), mixed(cells))]  # few: those that are there, or look like it
+    alike = pc.is_in(column_of(mixed(held)), value_set=column_of(mixed(cells)))
+    near = held[:, np.flatnonzero(alike)]  # few: those that are there, or look like it
     both = np.concatenate([near, cells], axis=1)
     ordered = np.lexsort(both[::-1])  # stable: what is held comes first
     same = np.zeros(len(ordered), dtype=np.bool_)

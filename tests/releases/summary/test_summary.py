@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +22,8 @@ from tamis.privacy.ledger import open_ledger
 from tamis.sparse.recipe import SKETCHES
 from tamis.sparse.sketch import Sketch
 from tests.sources import Forbidden, Stream
+
+Ints = npt.NDArray[np.int64]
 
 RARE = 1e-6
 AREA = tamis.Domain(home=40, work=tamis.Labels(["north", "south", "east", "west"]))
@@ -85,7 +89,7 @@ def drawn(data: pa.Table, times: int, **options: Any) -> Iterator[tamis.Summary]
     first = tamis.summarize(data, **options)
     recipe, count = first.about.recipe, options.get("count")
     counts = data[count].to_numpy() if count else np.ones(len(data), dtype=np.int64)
-    table = recipe.table(recipe.domain.encode(data), counts)
+    table = recipe.table(recipe.domain.pack(recipe.domain.encode(data)), counts)
     for _ in range(times):
         made = recipe.draw(table)
         assert not isinstance(made, Sketch)
@@ -121,15 +125,46 @@ def test_intervals_of_sums_hold_where_nothing_is_filtered(method: str) -> None:
     assert stats.binom.cdf(held, 150, 0.95) > RARE
 
 
-@pytest.mark.parametrize("method", ["filter-priority", "filter"])
-def test_intervals_have_room_for_what_a_filter_leaves_out(method: str) -> None:
+RANGES = [(0, 499), (100, 131), (64, 127), (17, 803)]
+HIERARCHIES = [*itertools.product(["dyadic", "consistent dyadic", "haar"], [40, 200])]
+
+
+def held_ranges(counts: Ints, times: int, **options: Any) -> list[int]:
+    """How often the intervals of some ranges held the truth."""
+    there = np.flatnonzero(counts)
+    data = pa.table({"home": there, "n": counts[there]})
+    held = np.zeros(len(RANGES), dtype=np.int64)
+    area = tamis.Domain(home=len(counts))
+    for summary in drawn(data, times, domain=area, count="n", **options):
+        answers = [summary.range(home=ends) for ends in RANGES]
+        truths = [counts[first : last + 1].sum() for first, last in RANGES]
+        held += [a.low <= truth <= a.high for a, truth in zip(answers, truths, strict=True)]
+    return held.tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "size"), [("filter-priority", 40), ("filter", 40), *HIERARCHIES]
+)
+def test_intervals_have_room_for_what_a_filter_leaves_out(method: str, size: int) -> None:
     """Many counts are small here, and nearly all of them are left out."""
-    area = tamis.Domain(home=900)
-    data = pa.table({"home": np.arange(900), "n": np.arange(900) % 7 + 1})
-    given: dict[str, Any] = {"domain": area, "epsilon": 0.5, "size": 40, "count": "n"}
-    for summary in drawn(data, 60, method=method, **given):
-        answer = summary.range(home=(0, 499))
-        assert answer.low <= sum(data["n"].to_pylist()[:500]) <= answer.high
+    counts = np.arange(900) % 7 + 1
+    for times in held_ranges(counts, 60, epsilon=0.5, method=method, size=size):
+        assert stats.binom.cdf(times, 60, 0.95) > RARE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+@pytest.mark.parametrize(("method", "size"), HIERARCHIES)
+def test_intervals_of_ranges_hold_for_tables_of_all_kinds(
+    method: str, size: int, epsilon: float
+) -> None:
+    rng = np.random.default_rng(5)
+    falling = rng.permutation(np.maximum(1, 2000 // np.arange(1, 901)))
+    sparse = np.where(rng.random(900) < 0.05, rng.integers(1, 60, 900), 0)
+    block = np.where((np.arange(900) >= 110) & (np.arange(900) < 140), 13, 0)
+    for counts in (falling, sparse, block):
+        for times in held_ranges(counts, 400, epsilon=epsilon, method=method, size=size):
+            assert stats.binom.cdf(times, 400, 0.95) > RARE
 
 
 @pytest.mark.parametrize("count", [5, 42])
@@ -137,7 +172,7 @@ def test_a_cell_that_a_sample_left_out_is_in_the_interval(count: int) -> None:
     data = pa.table({"home": [7], "n": [count]})
     given: dict[str, Any] = {"domain": tamis.Domain(home=2000), "epsilon": 0.3, "count": "n"}
     held = []
-    for summary in drawn(data, 200, method="priority", size=50, **given):
+    for summary in drawn(data, 80, method="priority", size=50, **given):
         asked = summary.range(home=7), summary.subset("home = 7"), summary.range(home=(6, 9))
         held += [answer.low <= count <= answer.high for answer in asked]
     assert stats.binom.cdf(sum(held), len(held), 0.95) > RARE
@@ -281,6 +316,16 @@ def test_values_that_share_a_cell_are_added() -> None:
         "value": [18, 17],
         "weight": [18.0, 17.0],
     }
+
+
+def test_units_are_bounded_by_cells_not_by_values() -> None:
+    """Three ages in one bin are one cell, in which the unit counts once."""
+    data = pa.table({"age": [1, 2, 17, 30], "u": [7, 7, 7, 7]})
+    area = tamis.Domain(age=tamis.Bins([0, 18, 40]))
+    for k, sums in ((2, {(1, 1)}), (1, {(1, 0), (0, 1)})):
+        options: dict[str, Any] = {"epsilon": SURE, "method": "full", "unit": "u"}
+        summary = tamis.summarize(data, domain=area, keys_per_unit=k, **options)
+        assert tuple(summary.to_arrow()["value"].to_pylist()) in sums
 
 
 def test_a_threshold_from_a_private_total_gives_about_the_size() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tamis.engines.protocol import Counted, Engine, Request
+from tamis.engines.protocol import Engine, Request
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import NEIGHBOURS, REPLACED, Guarantee, check_bound
@@ -103,9 +103,8 @@ def summarize(
         for ranges: how many times the epsilon of a level the next finer level gets, in each
         dimension (default 1). Short ranges are more accurate with a little more, such as 1.1.
     unit, keys_per_unit, elements_per_key
-        as in `tamis.release`: one unit counts for so many different values of the attributes, so
-        often in each, and changes the table by at most their product. Values that share a cell,
-        in bins or periods, are told apart here.
+        as in `tamis.release`: one unit counts for so many cells, so often in each, and changes the
+        table by at most their product.
     neighbours
         whether one unit is added or removed, or replaced by another, which needs twice the noise.
     coverage, budget, ledger, purpose, memory, threads, progress, engine
@@ -178,11 +177,16 @@ def carry_out(
 ) -> Summary:
     """Read the data and check it against the domain, charge the budget, and only then draw."""
     counted = engine.count(data, order.request, table)
-    codes = order.recipe.domain.encode(counted.keys())
-    facts = _table(order, codes, counted.frequencies()) if order.request.unit is None else None
-    entry = charge()
+    codes = order.recipe.domain.cells_of(counted.keys())
+    if order.request.unit is None:
+        cells = _table(order, codes, counted.frequencies())
+        entry = charge()
+    else:
+        codes = counted.join(codes)
+        entry = charge()
+        frequencies = counted.frequencies()
+        cells = _table(order, codes[:, frequencies > 0], frequencies[frequencies > 0])
     report("drawing", 90)
-    cells = _bounded(order, counted) if facts is None else facts
     total = None
     if order.total:
         total = int(cells.counts.sum()) + int(two_sided(order.total / order.recipe.change, 1)[0])
@@ -202,12 +206,6 @@ def carry_out(
         hashes=made.hashes if isinstance(made, Sketch) else (),
     )
     return Summary(made, about)
-
-
-def _bounded(order: Order, counted: Counted) -> Table:
-    """The cells of what is left of each unit."""
-    frequencies = counted.frequencies()
-    return _table(order, order.recipe.domain.encode(counted.keys()), frequencies)
 
 
 def _table(order: Order, codes: Ints, counts: Ints) -> Table:

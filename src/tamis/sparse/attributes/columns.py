@@ -106,7 +106,9 @@ def days(column: Any, of: str) -> Ints:
 
 def filled(column: Any, missing: int) -> Ints:
     """A column of whole numbers as an array of our own."""
-    return np.array(column.fill_null(missing).to_numpy(), dtype=np.int64)
+    there = column.fill_null(missing) if column.null_count else column
+    found: Ints = np.require(there.to_numpy(), np.int64, ["W", "O"])
+    return found
 
 
 def _calendar(year: Ints, month: Ints, of_month: Ints) -> Ints:

@@ -51,7 +51,11 @@ class Whole(Attribute):
     def find(self, column: Any, of: str) -> Ints:
         missing = self.low - 1 if self.low > -(2**63) else self.high + 1
         x = filled(whole(column, of), missing)
-        return np.where((self.low <= x) & (x <= self.high), x - np.int64(self.low), -1)
+        x -= np.int64(self.low)  # around the corner of 64 bits, what is outside is still too large
+        outside = x.view(np.uint64) > np.uint64(self.values - 1)
+        if outside.any():
+            x[outside] = -1
+        return x
 
     def named(self, codes: Ints) -> Any:
         return column_of(codes + np.int64(self.low))

@@ -1,0 +1,99 @@
+"""Keys that share a cell count as one, and are bounded as one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tamis
+from tamis.engines.bounding import Cells, Secret, bounded_counts
+from tamis.engines.duckdb import DuckDB
+from tamis.engines.protocol import Engine, Request
+from tamis.privacy import randomness
+from tests.engines.counting import Repeated, table
+
+Cell = tuple[int, ...]
+COLUMNS = {"u": pa.int64(), "age": pa.int8(), "place": pa.string()}
+ROWS = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 9), st.sampled_from("abcd")), max_size=30
+)
+
+
+def cell_of(age: int, place: str) -> Cell:
+    return (age // 4, 2**61 + "abcd".index(place) // 2)  # some words of two parts
+
+
+def joined(engine: Engine, rows: list[tuple[Any, ...]], k: int, e: int) -> dict[Cell, int]:
+    """The frequencies of cells, with the same secret every time."""
+    counted = engine.count(table(COLUMNS, rows), Request(("age", "place"), "u", k, e))
+    keys = counted.keys()
+    values = zip(keys["age"].to_pylist(), keys["place"].to_pylist(), strict=True)
+    columns = np.array([cell_of(*value) for value in values], dtype=np.int64).reshape(-1, 2).T
+    with randomness.using(Repeated()):
+        cells = counted.join(columns)
+        frequencies = counted.frequencies()
+    names = [tuple(int(n) for n in cell) for cell in cells.T]
+    assert names == sorted(set(names))
+    found = zip(names, frequencies.tolist(), strict=True)
+    return {name: frequency for name, frequency in found if frequency}
+
+
+def plain(rows: list[tuple[Any, ...]], e: int) -> dict[Cell, int]:
+    """What a person would count, if no unit has too many cells."""
+    found: Counter[Cell] = Counter()
+    for (_, *cell), n in Counter((u, *cell_of(*value)) for u, *value in rows).items():
+        found[tuple(cell)] += min(n, e)
+    return dict(found)
+
+
+@settings(max_examples=10, deadline=None)
+@given(ROWS, st.integers(1, 3))
+def test_cells_are_counted_as_a_person_would(
+    engine: Engine, rows: list[tuple[Any, ...]], e: int
+) -> None:
+    assert joined(engine, rows, 9, e) == plain(rows, e)
+
+
+@settings(max_examples=10, deadline=None)
+@given(ROWS, st.integers(1, 3), st.integers(1, 3))
+def test_removing_a_unit_changes_few_cells_by_little(
+    engine: Engine, rows: list[tuple[Any, ...]], k: int, e: int
+) -> None:
+    """Also where its values were the only ones of their kind in a cell that others have too."""
+    before = joined(engine, rows, k, e)
+    for gone in {row[0] for row in rows}:
+        after = joined(engine, [row for row in rows if row[0] != gone], k, e)
+        cells = before.keys() | after.keys()
+        changes = [before.get(cell, 0) - after.get(cell, 0) for cell in cells]
+        assert sum(change != 0 for change in changes) == min(
+            k, len({cell_of(*value) for u, *value in rows if u == gone})
+        )
+        assert all(0 <= change <= e for change in changes)
+
+
+def test_all_cells_of_a_unit_survive_equally_often() -> None:
+    joined, many = Cells.of(np.arange(6)[None] // 2), 3000
+    units, places = np.repeat(np.arange(many), 6), np.tile(joined.place, many).astype(np.uint64)
+    found = bounded_counts(units, places, joined.keys(), 1, 1, Secret.fresh())
+    assert found.sum() == many
+    assert (np.abs(found - many / 3) < 5 * (many * 2 / 9) ** 0.5).all()
+
+
+def test_only_units_that_are_not_bounded_are_joined() -> None:
+    data = pa.table({"v": [1, 2], "u": [1, 1]})
+    cells = np.array([[0, 0]])
+    with DuckDB() as engine:
+        with pytest.raises(tamis.InvalidInput, match="units that are not bounded"):
+            engine.count(data, Request(("v",))).join(cells)
+        counted = engine.count(data, Request(("v",), "u"))
+        counted.join(cells)
+        first = counted.frequencies()
+        assert counted.frequencies() is first
+        with pytest.raises(tamis.InvalidInput, match="units that are not bounded"):
+            counted.join(cells)
