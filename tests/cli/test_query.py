@@ -253,7 +253,9 @@ def test_subsets_and_marginals(tamis: Run, summary: str) -> None:
     assert set(rows[0]) == {"home", "estimate", "standard_error", "low", "high"}
     (found,) = [row for row in rows if row["home"] == 17]
     assert abs(found["estimate"] - 900) < 8 * found["standard_error"] < 400
-    shown = tamis("query", summary, "marginal", "work", "home", "--limit", 2).text.splitlines()
+    ran = tamis("query", summary, "marginal", "work", "home", "--limit", 2)
+    assert "rows that are not here have the estimate 0" in ran.err
+    shown = ran.text.splitlines()
     assert shown[0].split()[:2] == ["work", "home"]
     assert len(shown) == 4
 

@@ -23,15 +23,26 @@ def test_a_summary_is_written_and_told_of(tamis: Run, folder: Path) -> None:
     ran = tamis(*SUMMARIZE, *SIZE, "-o", "summary.parquet")
     assert (ran.code, ran.out) == (0, b"")
     many = len(library.open("summary.parquet"))
-    promised, written = ran.err.splitlines()
+    promised, written, noise = ran.err.splitlines()
     assert promised == (
         f"{many} cells in the summary; epsilon 1, delta 0 when one element is added or removed"
     )
     assert written == "written: summary.parquet"
+    assert "cells are noise alone, or fewer" in noise
     opened = library.open("summary.parquet")
     assert isinstance(opened, library.Summary)
     assert opened.point(home=17, work=3999).estimate == pytest.approx(900, abs=40)
     assert opened.point(home=4, work=2).estimate == pytest.approx(600, abs=40)
+
+
+def test_a_size_can_be_chosen_and_noise_is_told_of(tamis: Run, folder: Path) -> None:
+    document = tamis(*SUMMARIZE, "--size-share", "0.25", "--json", "-o", "s.parquet").json
+    assert [part["epsilon"] for part in document["spent"]] == ["0.75", "0.25"]
+    assert document["size"] == 100
+    ran = tamis(*SUMMARIZE, *SIZE, "--method", "priority", "-o", "many.parquet")
+    assert "of the 1,000 cells are noise alone, or fewer: a smaller --size" in ran.err
+    ran = tamis(*SUMMARIZE, "--size", "4", "--theta", "40", "-o", "few.parquet")
+    assert "noise alone" not in ran.err
 
 
 def test_every_option_reaches_the_summary(tamis: Run, folder: Path) -> None:
@@ -244,6 +255,7 @@ OPTIONS: dict[str, tuple[tuple[str, ...], str]] = {
         ("--epsilon", "1", *SIZE, "--method", "threshold", "--tau", "nan"),
         "tau must be a number above 0",
     ),
+    "a share and a size": (("--epsilon", "1", *SIZE, "--size-share", "0.1"), "in place of a size"),
     "share for nothing": (
         ("--epsilon", "1", *SIZE, "--total-share", "0.1"),
         "--total-share is for method 'threshold'",

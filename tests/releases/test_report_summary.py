@@ -436,11 +436,31 @@ def test_a_browser_renders_the_page_and_has_nothing_to_complain_about(tmp_path: 
     assert picture.stat().st_size > 50_000
 
 
-def test_a_sketch_has_no_page(tmp_path: Path) -> None:
-    data = pa.table({"home": [1, 2, 2]})
-    sketch = tamis.summarize(
-        data, domain=tamis.Domain(home=9), epsilon=1.0, size=5, method="sketch"
-    )
-    with pytest.raises(tamis.InvalidInput, match="buckets, not cells"):
-        write_report(sketch, tmp_path / "page.html")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize(("method", "rows"), [("sketch", "1 row"), ("median sketch", "5 rows")])
+def test_the_page_of_a_sketch_says_what_it_is_and_shows_no_cells(method: str, rows: str) -> None:
+    sketch = drawn(method)
+    seen = Page(text := page(sketch))
+    assert seen.text["h2"] == [
+        "What this is",
+        "The guarantee, formally",
+        "How to read it",
+        "How it was made, and what was spent",
+        "The domain",
+        "How to verify",
+        "What is not protected",
+        "How to cite",
+    ]
+    assert "Rows are buckets" in text
+    assert f"in each of {rows}." in text
+    assert ["buckets", f"{rows} of {400 // int(rows[0])}"] in rows_of(text, "parameters method")
+    assert not seen.all("figure")
+    assert f"Method: {method}" in registry_yaml(sketch)
+
+
+def test_a_size_that_was_chosen_is_said_with_what_it_cost() -> None:
+    data = pa.table({"home": ["N01"] * 500, "work": ["S02"] * 500})
+    chosen = tamis.summarize(data, domain=AREA, epsilon=1.0, size_share=0.25)
+    text = page(chosen)
+    assert "size that was asked for" not in text
+    assert "the number of cells that hold something" in text
+    assert "0.25" in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -28,6 +28,7 @@ Ints = npt.NDArray[np.int64]
 Kinds = tuple[type[Dyadic], ...]
 
 RARE = 1e-4  # the seeds are fixed
+RATE = Fraction(1, 4)
 SURE = Fraction(10**4)  # at this rate all noise is 0
 KINDS = (Plain, Dyadic, Haar)
 SIZES = (6, 5, 3)
@@ -165,6 +166,28 @@ def test_each_combination_has_the_law_of_the_long_way(of: Rule) -> None:
     wrong = replace(case, rules=[replace(rule, rate=rule.rate * 5 / 4) for rule in rules])
     found = differences(case, made, laboriously(wrong, 150, consistent=False))
     assert min(found.values()) < RARE / 100, found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Dyadic, Haar])
+@pytest.mark.parametrize("percent", [100, 97, 103])
+def test_two_thousand_cells_have_the_law_of_the_long_way_and_not_three_percent_off(
+    kind: type[Dyadic], percent: int, chance: Callable[[int], None]
+) -> None:
+    split = [kind(2000)]
+    kinds = [Rule((), RATE), Rule((), RATE, 8), Rule((), RATE, tau=Fraction(61, 2))]
+    kinds.append(Rule((), RATE, 2, size=60))
+    levels = combinations(split)
+    rules = [replace(kinds[max(0, k - len(levels) + 4)], levels=of) for k, of in enumerate(levels)]
+    case = Case(table((2000,), 60, largest=20), split, rules)
+    if percent != 100:
+        chance(percent)
+    made = quickly(case, summarize, 10_000)
+    found = differences(case, made, laboriously(case, 10_000, consistent=False))
+    if percent == 100:
+        assert all(p > RARE for p in found.values()), found
+    else:
+        assert min(found.values()) < RARE / 100, found
 
 
 ASKED = [[(0, 63)], [(5, 5)], [(1, 62)], [(17, 40)], [(0, 31)]]

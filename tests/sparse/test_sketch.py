@@ -93,6 +93,29 @@ def test_hashes_do_not_depend_on_the_data() -> None:
         assert row.tolist() == np.bincount(places, weights=signs * TABLE.counts).tolist()
 
 
+def test_every_cell_of_a_small_domain_is_in_it_once() -> None:
+    """The long way: all 2,000 cells, one by one, by the polynomials as they are written down."""
+    radices = (40, 50)
+    counts = np.where(np.random.default_rng(1).random(radices) < 0.1, 7, 0)
+    held = np.stack(np.nonzero(counts))
+    made = []
+    for table in (
+        Table(radices, held, counts[tuple(held)]),
+        Table(radices, held[:, :0], held[0, :0]),
+    ):
+        with randomness.using(Stream(8)):
+            made.append(summarize(table, Fraction(1), 1, 30, 3))
+    buckets = made[1].buckets.copy()  # of nothing but the same noise
+    for row, h in zip(buckets, made[0].hashes, strict=True):
+        for x, y in np.ndindex(radices):
+            u = (h.mix[0] * x + h.mix[1] * y) % PRIME
+            place = (h.bucket[0] + h.bucket[1] * u) % PRIME % 30
+            odd = sum(c * u**k for k, c in enumerate(h.sign)) % PRIME % 2
+            row[place] += counts[x, y] * (-1 if odd else 1)
+    assert np.array_equal(buckets, made[0].buckets)
+    assert not np.array_equal(buckets, made[1].buckets)
+
+
 # --- the promise --------------------------------------------------------------------------------
 
 

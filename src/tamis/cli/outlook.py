@@ -14,7 +14,7 @@ from tamis.engines.protocol import Counted, Request
 from tamis.privacy.errors import InvalidInput, counted
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import NEIGHBOURS, REPLACED, Guarantee
-from tamis.releases.budgeting import split
+from tamis.releases.budgeting import shared
 from tamis.releases.summary.about import change
 from tamis.releases.summary.make import summarize
 from tamis.sparse.domain import Domain
@@ -97,6 +97,7 @@ def prospect(
     tau: float | None,
     level_growth: float | None,
     total_share: float,
+    size_share: float,
     unit: str | None,
     keys_per_unit: int | None,
     elements_per_key: int,
@@ -105,7 +106,9 @@ def prospect(
     """All that can be known of what `tamis.summarize` would do, where it refuses nothing."""
     area, of = Domain.load(domain), REPLACED if neighbours == "replace" else NEIGHBOURS
     guarantee = Guarantee(epsilon, 0.0, keys_per_unit or 1, elements_per_key, unit or "element", of)
-    left = split(guarantee.epsilon, total_share, 0.0).keys
+    if size_share:
+        raise InvalidInput("a plan is for a size: give one with --size instead of --size-share.")
+    left = shared(guarantee.epsilon, total_share=total_share)[0]
     public = (area, exactly(left), change(guarantee))
     suggested, others = _compared(*public, size, workload)
     taken = method or suggested or FLAT[0]

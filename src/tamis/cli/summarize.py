@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tamis.cli import files, inputs, result
+from tamis.cli import files, inputs, result, streams
 from tamis.cli import options as o
 from tamis.privacy.errors import counted
+
+if TYPE_CHECKING:
+    from tamis.releases.summary.summary import Summary
 
 EXAMPLES = """Examples:
   tamis summarize trips.parquet --domain domain.toml --epsilon 0.1 \\
@@ -28,12 +31,14 @@ _DOMAIN = "A TOML file with the attributes, which are columns, and their values,
 _SIZE = "How many cells are in the summary, about; with priority and filter-priority at most."
 _METHOD = (
     "filter-priority, filter, one-sided-filter, threshold, priority or full; for ranges dyadic, "
-    "consistent-dyadic or haar. By default the best for the workload."
+    "consistent-dyadic or haar; for lists of cells sketch or median-sketch. By default the best "
+    "for the workload."
 )
 _THETA = "Noisy counts below it are left out. By default it is chosen for the size."
 _TAU = "The threshold of method threshold. By default it is chosen for the size."
 _GROWTH = "For ranges: how many times the epsilon of a level the next finer one gets."
 _TOTAL = "A share of epsilon for the number of elements, from which a threshold is chosen."
+_SHARE = "In place of --size: a share of epsilon for the number of cells that hold something."
 _KEYS = "In how many cells one unit may count; it is enforced."
 _PLAN = "Show what each method would give, and which one is chosen: nothing is read or spent."
 
@@ -69,6 +74,7 @@ def summarize(
     tau: Annotated[float | None, Parameter(group=SUMMARY, help=_TAU)] = None,
     level_growth: Annotated[float | None, Parameter(group=SUMMARY, help=_GROWTH)] = None,
     total_share: Annotated[float, Parameter(group=SUMMARY, help=_TOTAL)] = 0.0,
+    size_share: Annotated[float, Parameter(group=SUMMARY, help=_SHARE)] = 0.0,
     coverage: Annotated[float, Parameter(help="How often intervals hold the true count.")] = 0.95,
     budget: o.Budget = None,
     ledger: o.Ledger = None,
@@ -94,6 +100,7 @@ def summarize(
         "tau": tau,
         "level_growth": level_growth,
         "total_share": total_share,
+        "size_share": size_share,
         "unit": unit,
         "keys_per_unit": keys_per_unit,
         "elements_per_key": elements_per_key,
@@ -127,7 +134,18 @@ def summarize(
     kept = counted(len(made), "cell" if recipe.flat else "bucket" if recipe.sketched else "node")
     promised = f"{kept} in the summary; {result.promise(made.guarantee, 'cell')}"
     result.tell(made, target, promised, free="--plan")
+    _tell_noise(made)
     result.show(made, target, {"kept": len(made)}, _TOLD, show, json)
+
+
+def _tell_noise(made: Summary) -> None:
+    """Say so where most rows mean nothing."""
+    alone = min(made.noise_alone(), len(made)) if made.about.recipe.flat else 0.0
+    if made.about.recipe.method != "full" and alone > len(made) / 2:
+        streams.say(
+            f"about {alone:,.0f} of the {counted(len(made), 'cell')} are noise alone, or fewer: a "
+            "smaller --size or a larger --theta leaves out more of them, but small counts too"
+        )
 
 
 def _named(method: str | None) -> str | None:

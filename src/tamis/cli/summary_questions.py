@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
+from tamis.cli import streams
 from tamis.cli.questions import Kind, Question
 from tamis.privacy.errors import InvalidInput
 
@@ -41,7 +43,10 @@ def _subset(summary: Summary, words: Sequence[str], where: str | None) -> Answer
 
 def _marginal(summary: Summary, words: Sequence[str], where: str | None) -> pa.Table:
     _unconditional("marginal", where)
-    return summary.marginal(*words)
+    found = summary.marginal(*words)
+    if found.num_rows < prod(summary.domain[name].cardinality for name in words):
+        streams.say("rows that are not here have the estimate 0; range gives their intervals")
+    return found
 
 
 def _rows(summary: Summary, words: Sequence[str], where: str | None) -> pa.Table:

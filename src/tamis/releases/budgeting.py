@@ -38,9 +38,14 @@ class Split:
 
 def split(epsilon: float, total_share: float, bound_share: float) -> Split:
     """Shares of epsilon, rounded down; the keys get what is left."""
+    return Split(*shared(epsilon, total_share=total_share, bound_share=bound_share))
+
+
+def shared(epsilon: float, **shares: float) -> tuple[float, ...]:
+    """What is left of epsilon, and then each share of it, rounded down."""
     whole, rest = Decimal(repr(epsilon)), Decimal(repr(epsilon))
     costs = []
-    for name, share in (("total_share", total_share), ("bound_share", bound_share)):
+    for name, share in shares.items():
         part = as_float(share)
         if not 0 <= part <= 0.5:
             raise InvalidInput(
@@ -49,7 +54,7 @@ def split(epsilon: float, total_share: float, bound_share: float) -> Split:
         cost = _DOWN.multiply(whole, Decimal(repr(part)))
         rest = _DOWN.subtract(rest, cost)
         costs.append(float(cost))
-    return Split(float(rest) if any(costs) else epsilon, *costs)
+    return float(rest) if any(costs) else epsilon, *costs
 
 
 class Charge:

@@ -31,6 +31,7 @@ FLAT = ("filter-priority", "filter", "one-sided filter", "threshold", "priority"
 SPLIT = ("dyadic", "consistent dyadic", "haar")
 SKETCHES = ("sketch", "median sketch")
 METHODS = (*FLAT, *SPLIT, *SKETCHES)
+_FEWEST = 100  # cells of a summary whose size is chosen
 MOST_CELLS = 10**8  # that are written down
 _LARGEST = 1000  # bits of the number of cells; with more, weights would be beyond any float
 
@@ -172,6 +173,11 @@ def choose(
         tau = _tau(domain.cells, epsilon / change, size, total or 0)
     found = Recipe(domain, epsilon, change, method, size, theta or 0, tau or Fraction(0))
     return found if growth is None else replace(found, growth=growth)
+
+
+def sized(domain: Domain, many: int) -> int:
+    """A size for a noisy number of cells that hold something: as many, within reason."""
+    return min(max(many, _FEWEST), MOST_CELLS, domain.cells)
 
 
 def _tau(cells: int, rate: Fraction, size: int, total: int) -> Fraction:

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scipy import stats
 import tamis
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
+from tamis.sparse.noise import variance
 from tamis.sparse.recipe import SKETCHES
 from tamis.sparse.sketch import Sketch
 from tests.sources import Forbidden, Stream
@@ -163,8 +165,8 @@ def test_intervals_of_ranges_hold_for_tables_of_all_kinds(
     sparse = np.where(rng.random(900) < 0.05, rng.integers(1, 60, 900), 0)
     block = np.where((np.arange(900) >= 110) & (np.arange(900) < 140), 13, 0)
     for counts in (falling, sparse, block):
-        for times in held_ranges(counts, 400, epsilon=epsilon, method=method, size=size):
-            assert stats.binom.cdf(times, 400, 0.95) > RARE
+        for times in held_ranges(counts, 100, epsilon=epsilon, method=method, size=size):
+            assert stats.binom.cdf(times, 100, 0.95) > RARE
 
 
 @pytest.mark.parametrize("count", [5, 42])
@@ -338,8 +340,78 @@ def test_a_threshold_from_a_private_total_gives_about_the_size() -> None:
     assert 10 < np.mean(sizes) <= 33
 
 
+@pytest.mark.parametrize("method", [None, "filter", "priority", "threshold", "one-sided filter"])
+def test_a_size_from_a_private_number_of_cells(method: str | None, tmp_path: Path) -> None:
+    data = pa.table({"home": np.repeat(np.arange(2000) * 400, 300)})
+    area = tamis.Domain(home=10**6)
+    summary = tamis.summarize(data, domain=area, epsilon=2.0, method=method, size_share=0.25)
+    cells, held = summary.about.parts
+    assert (cells.epsilon, held.epsilon) == (1.5, 0.5)
+    assert held.value is not None
+    assert abs(held.value - 2000) < 60
+    assert summary.about.recipe.size == held.value
+    assert summary.about.recipe.rate == Fraction(3, 2)
+    assert 1900 < len(summary) < (4500 if method == "threshold" else 3100)
+    summary.save(tmp_path / "s.parquet")
+    assert tamis.open(tmp_path / "s.parquet").verify() == summary.verify()
+    tampered(tmp_path / "s.parquet", stated("size", 5000))
+    with pytest.raises(tamis.BadData):
+        tamis.open(tmp_path / "s.parquet")
+
+
+def test_the_noise_of_a_chosen_size_is_for_the_cells_of_a_unit() -> None:
+    """Ten cells of a unit come and go at once, whatever it counts in each."""
+    data = pa.table({"home": np.arange(400), "u": np.arange(400) // 10})
+    values = []
+    for _ in range(200):
+        summary = tamis.summarize(
+            data, domain=tamis.Domain(home=10**4), epsilon=4.0, size_share=0.25, unit="u",
+            keys_per_unit=10, elements_per_key=5, neighbours="replace",
+        )  # fmt: skip
+        values.append(summary.about.parts[1].value or 0)
+    squares = (np.array(values) - 400.0) ** 2
+    right, wrong = variance(Fraction(1, 10)), variance(Fraction(1, 50))
+    assert abs(squares.mean() - right) < 5 * squares.std() / 200**0.5
+    assert abs(squares.mean() - wrong) > 5 * squares.std() / 200**0.5
+
+
+def test_few_cells_give_a_size_of_a_hundred_and_no_more_than_there_are() -> None:
+    data = pa.table({"home": [1, 2, 2]})
+    for cells, size in ((10**6, 100), (40, 40)):
+        summary = tamis.summarize(
+            data, domain=tamis.Domain(home=cells), epsilon=1.0, size_share=0.5
+        )
+        assert summary.about.recipe.size == size
+
+
+@pytest.mark.parametrize("method", ["filter-priority", "priority", "one-sided filter", "threshold"])
+def test_how_many_rows_are_noise_alone(method: str) -> None:
+    data, area = pa.table({"home": [7] * 900}), tamis.Domain(home=2000)
+    made = list(drawn(data, 200, domain=area, epsilon=0.3, method=method, size=50))
+    there = np.array([len(summary) - 1 for summary in made])
+    stated = np.array([summary.noise_alone() for summary in made])
+    assert abs((there - stated).mean()) < 5 * (there - stated).std() / 200**0.5
+    assert abs((there - 1.3 * stated).mean()) > 5 * (there - 1.3 * stated).std() / 200**0.5
+
+
+def test_all_or_no_cells_are_noise_alone() -> None:
+    assert made("full").noise_alone() == 160
+    with pytest.raises(tamis.InvalidInput, match="noise alone"):
+        made("haar").noise_alone()
+
+
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no size": ({"size": None}, "size is missing"),
+    "a size and a share": ({"size_share": 0.1}, "in place of a size"),
+    "a share of too much": ({"size": None, "size_share": 0.6}, "size_share must be a share"),
+    "a share and levels": (
+        {"size": None, "size_share": 0.1, "method": "haar"},
+        "size_share is for methods without levels",
+    ),
+    "a share of too little": (
+        {"size": None, "size_share": 1e-20},
+        "at least",
+    ),
     "a size beyond the domain": ({"size": 161}, "at most the number of cells, 160"),
     "a size of 0": ({"size": 0}, "size must be a whole number"),
     "epsilon 0": ({"epsilon": 0}, "epsilon must be"),

@@ -38,6 +38,9 @@ _METHODS = {
     "consistent dyadic": "sums over blocks of 1, 2, 4, ... values of each attribute, as far as the "
     "blocks around them stayed",
     "haar": "differences between neighbouring blocks of 1, 2, 4, ... values (Haar wavelets)",
+    "sketch": "one row of buckets: every cell is in one of them, with a sign, by a public hash",
+    "median sketch": "five rows of buckets: every cell is in one of each row, with a sign, by "
+    "public hashes, and the median of the rows answers",
 }
 
 
@@ -54,7 +57,8 @@ def made(about: AboutSummary) -> str:
 def reading(summary: Summary) -> str:
     """How to read rows, sums and intervals."""
     about = summary.about
-    lines = _flat(summary) if about.recipe.flat else _nodes(summary)
+    r = about.recipe
+    lines = (_flat if r.flat else _buckets if r.sketched else _nodes)(summary)
     items = "\n".join(f"<li>{line}</li>" for line in [*lines, *_always(about)])
     return f"<ul>\n{items}\n</ul>"
 
@@ -71,8 +75,8 @@ def left_out(about: AboutSummary) -> str:
         )
     return (
         f"<p><strong>These sums leave out all {rows_are(about)} with noisy counts below "
-        f"{_theta(r)}.</strong> Where small counts are many, the true numbers are higher than any "
-        "of the intervals say.</p>\n"
+        f"{_theta(r)}.</strong> Where small counts are many, the true numbers are higher than the "
+        "estimates; the intervals reach up so far that they can hold them.</p>\n"
     )
 
 
@@ -104,20 +108,31 @@ you think of, or only once.</p>
 
 def _numbers(about: AboutSummary) -> list[list[str]]:
     r, rules = about.recipe, about.recipe.rules
-    rates = [rule.rate for rule in rules]
+    rates = [rule.rate for rule in rules] or [r.rate / r.shape[1]]
     spread = [sqrt(variance(rate)) for rate in rates]
     size = "not bounded" if r.size is None else f"{r.size:,}"
     rows = [
         ["method", f"{safe(r.method)}: {safe(method_in_words(r.method))}"],
-        ["size that was asked for", size],
-        ["theta (smaller noisy counts are left out)", _span(rule.theta for rule in rules)],
-        ["tau (smaller ones are sampled, and stand for it)", _span(about.taus)],
+        ["size" if about.chosen_size else "size that was asked for", size],
+        *_kept(about),
         ["rate of the noise", _span(map(float, rates))],
         ["standard deviation of the noise", _span(spread)],
     ]
-    if not r.flat:
+    if rules and not r.flat:
         rows.insert(2, ["tables of nodes, each with a share of epsilon", f"{len(rules):,}"])
     return rows
+
+
+def _kept(about: AboutSummary) -> list[list[str]]:
+    """What decided on what stays; in a sketch everything does."""
+    r = about.recipe
+    if r.sketched:
+        width, rows = r.shape
+        return [["buckets", f"{counted(rows, 'row')} of {width:,}"]]
+    return [
+        ["theta (smaller noisy counts are left out)", _span(rule.theta for rule in r.rules)],
+        ["tau (smaller ones are sampled, and stand for it)", _span(about.taus)],
+    ]
 
 
 def _span(values: Iterable[float]) -> str:
@@ -157,6 +172,18 @@ def _nodes(summary: Summary) -> list[str]:
     ]
 
 
+def _buckets(summary: Summary) -> list[str]:
+    return [
+        "<strong>Rows are buckets</strong>, not cells: each holds the sum of many cells, some with "
+        "a minus before them. Only together, and with the hashes that the file states, do they "
+        "answer: <code>tamis query</code> knows how. Nothing can be listed, so there is no picture "
+        "and no table of the largest cells here.",
+        "<strong>Other cells are in the way.</strong> What shares a bucket with a cell is a part "
+        "of its error. Where few cells hold nearly everything, ask the other methods; a sketch is "
+        "for tables in which no cell stands out, and for lists of cells.",
+    ]
+
+
 def _always(about: AboutSummary) -> list[str]:
     c = about.coverage
     return [
@@ -180,13 +207,13 @@ def _below(about: AboutSummary) -> str:
         return (
             f"<strong>Small differences count as nothing.</strong> Nodes are differences between "
             f"two blocks side by side; those below {_theta(r)} were left out. That does not change "
-            "what both blocks hold together, but evens out what each holds, and intervals know "
-            "nothing of it."
+            "what both blocks hold together, but evens out what each holds; intervals have room "
+            "for it."
         )
     return (
         f"<strong>What is below theta counts as nothing.</strong> {what.capitalize()} with noisy "
         f"counts below {_theta(r)} were left out and are not made up for. Sums over many small "
-        "counts are too low by what was left out, and their intervals know nothing of it."
+        "counts are too low by what was left out; their intervals have room for it, and are wide."
     )
 
 

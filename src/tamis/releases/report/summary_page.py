@@ -13,20 +13,27 @@ from tamis.sparse.noise import beyond
 
 def sections(summary: Summary) -> dict[str, str]:
     """Ready HTML by title."""
-    about, found = summary.about, blocks(summary)
-    cells = "cells" if about.recipe.flat else "blocks"
+    about = summary.about
     return {
         "What this is": summary_promise.facts(summary) + summary_promise.plainly(summary),
         "The guarantee, formally": summary_promise.formally(summary),
-        "The table as a picture": _picture(summary, found),
-        f"The largest {cells}": largest(summary, found),
-        "Attribute by attribute": marginals(summary),
+        **({} if about.recipe.sketched else _looked_at(summary)),
         "How to read it": summary_advice.reading(summary),
         "How it was made, and what was spent": summary_advice.made(about) + advice.spent(about),
         "The domain": domain_table(summary),
         "How to verify": summary_advice.verifying(summary),
         "What is not protected": advice.limits(about),
         "How to cite": advice.citing(about, summary_advice.PAPER),
+    }
+
+
+def _looked_at(summary: Summary) -> dict[str, str]:
+    """What is in it, to be looked at: of a sketch nothing can be."""
+    found, cells = blocks(summary), "cells" if summary.about.recipe.flat else "blocks"
+    return {
+        "The table as a picture": _picture(summary, found),
+        f"The largest {cells}": largest(summary, found),
+        "Attribute by attribute": marginals(summary),
     }
 
 

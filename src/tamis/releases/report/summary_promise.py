@@ -47,8 +47,7 @@ If they thought it as likely as not, they end up between {percent(1 - even)} and
 {percent(even)} sure.</li>
 <li>That holds <strong>without exception</strong>: delta is 0, so there is no chance at all that it
 fails.</li>
-<li>All cells had noise put on their counts, empty ones as well. So a cell in this summary is no
-proof that anybody is in it, and a cell that is missing no proof that nobody is.</li>
+<li>{_nobody(about)}</li>
 </ul>
 <p>{bounds(about, "cell", "count")} {_counted(about)} {chosen(about)}</p>
 """
@@ -67,15 +66,40 @@ each), and for any set <em>T</em> of results:</p>
 Pr[<em>M</em>(<em>D′</em>) ∈ <em>T</em>]</p>
 <p>This is epsilon-differential privacy. One unit changes the counts of the cells by at most
 {r.change:,} in total. The noise is two-sided geometric, drawn exactly by comparing whole numbers,
-so that no rounding weakens it. Cells that hold nothing are not visited one by one, but what is
-published of them has the law that it would have if they were.</p>
+so that no rounding weakens it. {_unvisited(about)}</p>
 {table(["what", "value"], _parameters(about), "Every parameter of the guarantee", "parameters")}
 """
 
 
+def _nobody(about: AboutSummary) -> str:
+    if about.recipe.sketched:
+        return (
+            "Noise was put on every bucket, and each bucket is a sum over many cells. So no answer "
+            "is a proof that anybody is in a cell, or that nobody is."
+        )
+    return (
+        "All cells had noise put on their counts, empty ones as well. So a cell in this summary is "
+        "no proof that anybody is in it, and a cell that is missing no proof that nobody is."
+    )
+
+
+def _unvisited(about: AboutSummary) -> str:
+    if about.recipe.sketched:
+        rows = counted(about.recipe.shape[1], "row")
+        return (
+            "Hashes were drawn without looking at the data and are published; whatever they are, "
+            f"one unit changes the buckets by at most that in each of {rows}."
+        )
+    return (
+        "Cells that hold nothing are not visited one by one, but what is published of them has the "
+        "law that it would have if they were."
+    )
+
+
 def rows_are(about: AboutSummary) -> str:
     """What the rows are called."""
-    return "cells" if about.recipe.flat else "nodes"
+    r = about.recipe
+    return "cells" if r.flat else "buckets" if r.sketched else "nodes"
 
 
 def _question(about: AboutSummary) -> tuple[str, str]:

@@ -16,11 +16,12 @@ from tamis.privacy.guarantee import REPLACED, Guarantee
 from tamis.releases.parts import TOTAL, Part, plain_origin, read_part
 from tamis.sparse.domain import Domain
 from tamis.sparse.hashing import Hash
-from tamis.sparse.recipe import METHODS, Recipe
+from tamis.sparse.recipe import METHODS, Recipe, sized
 
 FORMAT = 1
 SUMMARY = "summary"
 CELLS = "the counts of the cells"
+HELD = "the number of cells that hold something, with two-sided geometric noise"
 ADDED = {"value": pa.int64(), "weight": pa.float64()}
 
 
@@ -58,6 +59,11 @@ class AboutSummary:
     def added(self) -> dict[str, pa.DataType]:
         return ADDED
 
+    @property
+    def chosen_size(self) -> list[Part]:
+        """The part that chose the size, if one did."""
+        return [part for part in self.parts if part.purpose == HELD]
+
     def check(self) -> None:
         """Refuse what does not add up: the parts, and the noise for what a unit may change."""
         g, r = self.guarantee, self.recipe
@@ -67,7 +73,9 @@ class AboutSummary:
             spent <= exactly(g.epsilon)
             and len(cells) == 1
             and r.epsilon == exactly(cells[0].epsilon)
-            and all(part.purpose in (CELLS, TOTAL) and part.delta == 0 for part in self.parts)
+            and all(part.purpose in (CELLS, TOTAL, HELD) for part in self.parts)
+            and all(part.delta == 0 for part in self.parts)
+            and all(r.size == sized(r.domain, part.value or 0) for part in self.chosen_size)
             and g.delta == 0
             and r.change == change(g)
             and len(self.taus) == len(r.rules)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -15,17 +17,17 @@ from tamis.engines.protocol import Engine, Request
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import NEIGHBOURS, REPLACED, Guarantee, check_bound
-from tamis.releases.budgeting import Charge, split
+from tamis.releases.budgeting import Charge, shared
 from tamis.releases.checks import check_choices, check_running, check_texts, check_units
 from tamis.releases.parts import TOTAL, Part
 from tamis.releases.progress import Report, bar, silent
-from tamis.releases.summary.about import ADDED, CELLS, AboutSummary, change
+from tamis.releases.summary.about import ADDED, CELLS, HELD, AboutSummary, change
 from tamis.releases.summary.summary import Summary
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Table
 from tamis.sparse.noise import check_rate, two_sided
 from tamis.sparse.planning import Workload, suggest
-from tamis.sparse.recipe import Recipe, choose
+from tamis.sparse.recipe import FLAT, Recipe, choose, sized
 from tamis.sparse.sketch import Sketch
 from tamis.weighted.intervals import check_coverage
 
@@ -38,17 +40,40 @@ _MOST = 2**62  # a count, and noise on it, fit into 64 bits
 
 @dataclass(frozen=True)
 class Order:
-    """All that a summary is to be, but for a tau that depends on a private total."""
+    """All that a summary is to be, but for what depends on private estimates.
+
+    ``size`` and ``choose`` make the recipe: ``choose`` is given a size, and the total if there is
+    one. ``total`` and ``held`` are the epsilons of the number of elements and of the number of
+    cells that hold something, or 0.
+    """
 
     request: Request
     guarantee: Guarantee
-    recipe: Recipe
-    total: Fraction  # the epsilon for the number of elements, or 0
+    choose: Callable[..., Recipe]
+    size: int | None
+    total: Fraction
+    held: Fraction
     coverage: float
 
-    def parts(self, total: int | None) -> tuple[Part, ...]:
-        cells = Part(CELLS, float(self.recipe.epsilon))
-        return (cells, Part(TOTAL, float(self.total), 0.0, total)) if self.total else (cells,)
+    @property
+    def public(self) -> Recipe:
+        """A recipe from public numbers, to look for what would be refused."""
+        return self.choose(size=self.size if not self.held else 1)
+
+    def estimates(self, cells: Table) -> tuple[Recipe, tuple[Part, ...]]:
+        """The recipe after private estimates of the table, and what is spent on all parts."""
+        size, total, parts = self.size, None, list[Part]()
+        if self.total:
+            rate = self.total / change(self.guarantee)
+            total = int(cells.counts.sum()) + int(two_sided(rate, 1)[0])
+            parts.append(Part(TOTAL, float(self.total), 0.0, total))
+        if self.held:
+            rate = self.held / self.guarantee.keys_per_unit
+            many = len(cells.counts) + int(two_sided(rate, 1)[0])
+            size = sized(self.public.domain, many)
+            parts.append(Part(HELD, float(self.held), 0.0, many))
+        recipe = self.choose(size=size, total=total) if parts else self.public
+        return recipe, (Part(CELLS, float(recipe.epsilon)), *parts)
 
 
 def summarize(
@@ -63,6 +88,7 @@ def summarize(
     tau: float | None = None,
     level_growth: float | None = None,
     total_share: float = 0.0,
+    size_share: float = 0.0,
     unit: str | None = None,
     keys_per_unit: int | None = None,
     elements_per_key: int = 1,
@@ -92,6 +118,9 @@ def summarize(
         what is promised for one unit; delta is 0.
     size
         how many cells the summary has at most (priority, filter-priority), or about (others).
+    size_share
+        instead of a size, a share of epsilon: the size is then the noisy number of cells that hold
+        something (100 at least). For methods without levels.
     method, workload
         "filter-priority", "filter", "one-sided filter", "threshold", "priority", "full"; for ranges
         "dyadic", "consistent dyadic" or "haar"; for lists of cells "sketch" or "median sketch".
@@ -139,25 +168,27 @@ def summarize(
         unit or "element",
         NEIGHBOURS if neighbours == "add or remove" else REPLACED,
     )
-    costs = split(guarantee.epsilon, total_share, 0.0)
-    method = method or suggest(area, exactly(costs.keys), change(guarantee), size, workload)
-    if total_share and (method != "threshold" or tau is not None):
+    left, *costs = shared(guarantee.epsilon, total_share=total_share, size_share=size_share)
+    total, held = (exactly(cost) if cost else Fraction(0) for cost in costs)
+    public = area, exactly(left), change(guarantee)
+    method = method or (FLAT[0] if held else suggest(*public, size, workload))
+    if total and (method != "threshold" or tau is not None):
         raise InvalidInput("total_share is for method 'threshold' without a tau.")
-    recipe = choose(
-        area,
-        exactly(costs.keys),
-        change(guarantee),
+    if held and (size is not None or method not in FLAT or method == "full"):
+        raise InvalidInput("size_share is for methods without levels, and in place of a size.")
+    chosen = partial(
+        choose,
+        *public,
         method=method,
-        size=size,
         theta=theta,
         tau=None if tau is None else _positive(tau, "tau"),
         growth=None if level_growth is None else _positive(level_growth, "level_growth"),
     )
-    total = exactly(costs.total) if costs.total else Fraction(0)
-    if total:
-        check_rate(total / recipe.change)
-    order = Order(request, guarantee, recipe, total, check_coverage(coverage))
-    recipe.check()
+    for rate in (total / public[2], held / request.keys_per_unit):
+        if rate:
+            check_rate(rate)
+    order = Order(request, guarantee, chosen, size, total, held, check_coverage(coverage))
+    order.public.check()
     with Charge(budget, ledger, purpose, guarantee) as charge, bar(progress) as report:
         if engine is not None:
             return carry_out(order, engine, data, table, charge, report)
@@ -177,28 +208,24 @@ def carry_out(
 ) -> Summary:
     """Read the data and check it against the domain, charge the budget, and only then draw."""
     counted = engine.count(data, order.request, table)
-    codes = order.recipe.domain.cells_of(counted.keys())
+    public = order.public
+    codes = public.domain.cells_of(counted.keys())
     if order.request.unit is None:
-        cells = _table(order, codes, counted.frequencies())
+        cells = _table(public, codes, counted.frequencies(), order.request.count)
         entry = charge()
     else:
         codes = counted.join(codes)
         entry = charge()
         frequencies = counted.frequencies()
-        cells = _table(order, codes[:, frequencies > 0], frequencies[frequencies > 0])
+        cells = public.table(codes[:, frequencies > 0], frequencies[frequencies > 0])
     report("drawing", 90)
-    total = None
-    if order.total:
-        total = int(cells.counts.sum()) + int(two_sided(order.total / order.recipe.change, 1)[0])
-        r = order.recipe
-        again = choose(r.domain, r.epsilon, r.change, method=r.method, size=r.size, total=total)
-        order = replace(order, recipe=again)
-    made = order.recipe.draw(cells)
+    recipe, parts = order.estimates(cells)
+    made = recipe.draw(cells)
     about = AboutSummary(
         order.guarantee,
-        order.recipe,
+        recipe,
         () if isinstance(made, Sketch) else tuple(level.flat.tau for level in made.levels),
-        order.parts(total),
+        parts,
         order.coverage,
         "counts" if order.request.count else "rows",
         order.request.where is not None,
@@ -208,10 +235,10 @@ def carry_out(
     return Summary(made, about)
 
 
-def _table(order: Order, codes: Ints, counts: Ints) -> Table:
+def _table(recipe: Recipe, codes: Ints, counts: Ints, name: str | None) -> Table:
     if float(counts.sum(dtype=np.float64)) >= _MOST:
-        raise BadData(f"{order.request.count} adds up to 2^62 or more; divide it.")
-    return order.recipe.table(codes, counts)
+        raise BadData(f"{name} adds up to 2^62 or more; divide it.")
+    return recipe.table(codes, counts)
 
 
 def _load(domain: object) -> Domain:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,17 @@ class Summary:
             f"one {g.unit}"
         )
 
+    def noise_alone(self) -> float:
+        """About how many rows there would be if all cells held nothing: so many, or fewer, are so.
+
+        Only cells are counted like this: nodes and buckets have noise in most of them.
+        """
+        level = self._cells("how many cells are noise alone")
+        if level.rule.whole:
+            return float(self.domain.cells)
+        law = replace(level.rule, size=None, tau=Fraction(level.flat.tau)).law
+        return float(law.p(60).low) * self.domain.cells
+
     @property
     def digest(self) -> str:
         """SHA-256 over the rows and all that is said about them, as in the file that is saved."""
@@ -191,8 +203,8 @@ class Summary:
     def marginal(self, *names: str) -> pa.Table:
         """The counts of all cells of fewer attributes: estimate, standard_error, low and high.
 
-        Cells of which nothing is in the summary are left out: their estimate is 0. Intervals have
-        room for what a filter or a sample left out.
+        Cells of which nothing is in the summary are left out: their estimate is 0, and `range`
+        gives their interval. Intervals have room for what a filter or a sample left out.
         """
         level = self._cells("marginal")
         places = [self._place(name) for name in names]
