@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import cycle
 
 import numpy as np
 import numpy.typing as npt
@@ -156,8 +157,7 @@ def test_the_law_is_that_of_the_long_way(name: str, times: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("percent", [97, 103])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(("name", "percent"), [*zip(METHODS, cycle((97, 103)), strict=False)])
 def test_a_p_that_is_three_percent_off_is_told_apart(
     name: str, percent: int, chance: Callable[[int], None]
 ) -> None:

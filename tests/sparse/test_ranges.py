@@ -17,6 +17,7 @@ from scipy import stats
 
 from tamis.privacy import randomness
 from tamis.privacy.errors import InvalidInput
+from tamis.sparse import consistent
 from tamis.sparse.flat import Table
 from tamis.sparse.hierarchy import Dyadic, Haar, Plain, Transform
 from tamis.sparse.ranges import combined, summarize
@@ -169,8 +170,9 @@ def test_each_combination_has_the_law_of_the_long_way(of: Rule) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [Dyadic, Haar])
-@pytest.mark.parametrize("percent", [100, 97, 103])
+@pytest.mark.parametrize(
+    ("kind", "percent"), [(Dyadic, 100), (Dyadic, 97), (Haar, 100), (Haar, 103)]
+)
 def test_two_thousand_cells_have_the_law_of_the_long_way_and_not_three_percent_off(
     kind: type[Dyadic], percent: int, chance: Callable[[int], None]
 ) -> None:
@@ -270,6 +272,14 @@ def test_a_plan_makes_a_summary_of_its_size_for_a_huge_dimension() -> None:
             abs(answer.estimate - np.count_nonzero(codes <= 2**59) * 10**6)
             < 5 * answer.standard_error
         )
+
+
+def test_whoever_watches_is_told_how_far_it_is() -> None:
+    for make in (summarize, consistent.summarize):
+        told = list[float]()
+        split = [Dyadic(40)]
+        make(table((40,), 9), split, everything(split, Fraction(1)), told.append)
+        assert told == [(k + 1) / 7 for k in range(7)]
 
 
 def test_an_empty_table_has_noise_only() -> None:

@@ -23,14 +23,19 @@ from tamis.sparse.flat import Flat, Table, in_order, keep
 from tamis.sparse.hierarchy import Dyadic, Transform
 from tamis.sparse.noise import two_sided
 from tamis.sparse.priorities import Priorities, largest
-from tamis.sparse.ranges import Level, Ranges, check, combined, whole
+from tamis.sparse.ranges import Level, Ranges, Watch, check, combined, unwatched, whole
 from tamis.sparse.rules import Rule
 
 Ints = npt.NDArray[np.int64]
 Levels = tuple[int, ...]
 
 
-def summarize(table: Table, transforms: Sequence[Transform], rules: Sequence[Rule]) -> Ranges:
+def summarize(
+    table: Table,
+    transforms: Sequence[Transform],
+    rules: Sequence[Rule],
+    watch: Watch = unwatched,
+) -> Ranges:
     """As `ranges.summarize`, from the roots down."""
     check(table, transforms, rules)
     if not all(isinstance(t, Dyadic) or t.levels == 1 for t in transforms):
@@ -42,6 +47,7 @@ def summarize(table: Table, transforms: Sequence[Transform], rules: Sequence[Rul
     for rule in rules:  # whatever is above comes before
         nodes = combined(table, transforms, rule.levels)
         stayed[rule.levels] = _passed(nodes, rule, stayed)
+        watch(len(stayed) / len(rules))
     levels = (Level(rule, sampled(stayed[rule.levels], rule)) for rule in rules)
     return Ranges(tuple(transforms), tuple(levels), consistent=True)
 

@@ -9,7 +9,7 @@ sum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod, sqrt
@@ -29,6 +29,7 @@ from tamis.sparse.zeros import grouped
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bounds = Sequence[tuple[int, int]]
+Watch = Callable[[float], None]  # is told which share of the work is done
 
 
 @dataclass(frozen=True)
@@ -179,10 +180,22 @@ class Ranges:
         return f"{what} with noisy counts below {below}{under} are left out; the interval has room"
 
 
-def summarize(table: Table, transforms: Sequence[Transform], rules: Sequence[Rule]) -> Ranges:
+def unwatched(share: float) -> None:
+    """Nobody wants to know how far it is."""
+
+
+def summarize(
+    table: Table,
+    transforms: Sequence[Transform],
+    rules: Sequence[Rule],
+    watch: Watch = unwatched,
+) -> Ranges:
     """Noise in all combinations of levels, and what stays of them by their rules."""
     check(table, transforms, rules)
-    levels = (Level(rule, made(combined(table, transforms, rule.levels), rule)) for rule in rules)
+    levels = list[Level]()
+    for rule in rules:
+        levels.append(Level(rule, made(combined(table, transforms, rule.levels), rule)))
+        watch(len(levels) / len(rules))
     return Ranges(tuple(transforms), tuple(levels))
 
 

@@ -20,7 +20,7 @@ from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Flat, Table
 from tamis.sparse.hierarchy import Dyadic, Haar, Plain, Transform
 from tamis.sparse.noise import check_rate
-from tamis.sparse.ranges import Level, Ranges
+from tamis.sparse.ranges import Level, Ranges, Watch, unwatched
 from tamis.sparse.rules import Rule, combinations, least_theta, nodes, plan, shares
 from tamis.sparse.sketch import Sketch
 from tamis.sparse.zeros import grouped
@@ -125,7 +125,7 @@ class Recipe:
         """
         return Table(self.domain.packed, *grouped(packed, counts))
 
-    def draw(self, table: Table) -> Ranges | Sketch:
+    def draw(self, table: Table, watch: Watch = unwatched) -> Ranges | Sketch:
         """Noise, and what stays, of a table made by ``table``."""
         if self.sketched:
             return sketch.summarize(table, self.epsilon, self.change, *self.shape)
@@ -135,8 +135,8 @@ class Recipe:
             return Ranges(self.transforms, (Level(self.rules[0], flat),))
         cells = Table(self.domain.radices, self.domain.unpack(table.codes), table.counts)
         if self.method == "consistent dyadic":
-            return consistent.summarize(cells, self.transforms, self.rules)
-        return ranges.summarize(cells, self.transforms, self.rules)
+            return consistent.summarize(cells, self.transforms, self.rules, watch)
+        return ranges.summarize(cells, self.transforms, self.rules, watch)
 
 
 def choose(

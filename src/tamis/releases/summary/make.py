@@ -220,7 +220,7 @@ def carry_out(
         cells = public.table(codes[:, frequencies > 0], frequencies[frequencies > 0])
     report("drawing", 90)
     recipe, parts = order.estimates(cells)
-    made = recipe.draw(cells)
+    made = recipe.draw(cells, lambda share: report("drawing", 90 + 10 * share))
     about = AboutSummary(
         order.guarantee,
         recipe,
