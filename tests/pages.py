@@ -66,6 +66,21 @@ def rows_of(text: str, kind: str) -> list[list[str]]:
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
 
 
+def check_readable(seen: Page) -> None:
+    """Whether the page can be read without seeing it."""
+    assert seen.all("html") == [{"lang": "en"}]
+    ids = [attributes["id"] for _, attributes in seen.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in seen.found:
+        assert set(attributes.get("aria-labelledby", "").split()) <= set(ids)
+    for svg in seen.all("svg"):
+        named = {"aria-labelledby", "aria-label"} & svg.keys()
+        assert svg.get("aria-hidden") == "true" or (svg["role"] == "img" and named)
+    assert all(th.get("scope") in ("row", "col") for th in seen.all("th"))
+    assert len(seen.all("caption")) == len(seen.all("table"))
+    assert {"main", "header", "footer", "section"} <= {tag for tag, _ in seen.found}
+
+
 def opened(target: Path, folder: Path) -> tuple[str, Path]:
     """What a browser has to say about a page, and its picture."""
     assert CHROMIUM

@@ -37,16 +37,6 @@ class Claim:
 HEADER = ("| | the paper | ours | verdict | command |", "|---|---|---|---|---|")
 
 
-def table(page: str, claims: Iterable[Claim], skipped: frozenset[int]) -> list[str]:
-    """All claims in order; rows of skipped figures are taken over from the page as it is."""
-    rows = {claim.number: claim.row() for claim in claims}
-    for line in page.splitlines():
-        number = line.removeprefix("| ").split(" ", 1)[0]
-        if line.startswith("| ") and number[:1].isdigit() and int(number[0]) in skipped:
-            rows.setdefault(number, line)
-    return [*HEADER, *(rows[number] for number in sorted(rows))]
-
-
 def ratio(found: Found, name: str, base: str) -> Floats:
     """The absolute errors of one method over those of another, by label."""
     return found[name].absolute / found[base].absolute

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +14,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from matplotlib.figure import Figure
 
+from papers import page
 from papers.sparse import claims_flat, claims_ranges, claims_real, data, draw
-from papers.sparse.claims import Claim, table
+from papers.sparse.claims import HEADER, Claim
 from papers.sparse.data import ADULT, COUNTIES, FOLDER, RHODE_ISLAND, Data
 from papers.weighted import plots
-from papers.weighted.page import replaced
 
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
@@ -75,8 +74,8 @@ def _made(number: int, tables: Tables, path: Path) -> list[Claim]:
 
 def _page(claims: list[Claim], skipped: frozenset[int], tables: Tables) -> str:
     text = README.read_text(encoding="utf-8")
-    text = replaced(text, "claims", table(text, claims, skipped))
-    return replaced(text, "shares", claims_real.shares(*tables)) if tables else text
+    text = page.replaced(text, "claims", page.claims_table(text, claims, skipped, HEADER))
+    return page.replaced(text, "shares", claims_real.shares(*tables)) if tables else text
 
 
 def _told(claim: Claim) -> str:
@@ -86,12 +85,7 @@ def _told(claim: Claim) -> str:
 
 def main() -> None:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    numbers = sorted([*SYNTHETIC, *REAL])
-    parser.add_argument("--only", type=int, nargs="+", choices=numbers, default=[], metavar="N")
-    parser.add_argument("--output", type=Path, default=HERE, help="where the pictures go")
-    chosen = parser.parse_args()
-    run(chosen.output, tuple(chosen.only))
+    page.run_from_command_line(run, __doc__, [*SYNTHETIC, *REAL], HERE)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,17 +14,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from matplotlib.figure import Figure
 
+from papers import page
 from papers.weighted import (
     claims_estimation,
     claims_histogram,
     claims_sampling,
     draw_estimation,
     draw_reporting,
-    page,
     plots,
     tables,
 )
-from papers.weighted.claims import Claim
+from papers.weighted.claims import HEADER, Claim
 from papers.weighted.data import HEADLINES, Counts, headline_words
 
 HERE = Path(__file__).resolve().parent
@@ -84,7 +83,7 @@ def _save(draw: Draw, path: Path) -> None:
 
 def _page(claims: list[Claim], skipped: frozenset[int]) -> str:
     text = README.read_text(encoding="utf-8")
-    text = page.replaced(text, "claims", page.claims_table(text, claims, skipped))
+    text = page.replaced(text, "claims", page.claims_table(text, claims, skipped, HEADER))
     text = page.replaced(text, "sizes", tables.sizes())
     text = page.replaced(text, "bias", tables.bias())
     return page.replaced(text, "nrmse", tables.nrmse())
@@ -102,12 +101,7 @@ def _told(claim: Claim) -> str:
 
 def main() -> None:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    numbers = sorted([*SYNTHETIC, *REAL])
-    parser.add_argument("--only", type=int, nargs="+", choices=numbers, default=[], metavar="N")
-    parser.add_argument("--output", type=Path, default=HERE, help="where the pictures go")
-    chosen = parser.parse_args()
-    run(chosen.output, tuple(chosen.only))
+    page.run_from_command_line(run, __doc__, [*SYNTHETIC, *REAL], HERE)
 
 
 if __name__ == "__main__":

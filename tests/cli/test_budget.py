@@ -49,7 +49,7 @@ def test_what_cannot_be_is_refused(tamis: Run) -> None:
     again = tamis(*CREATE)
     assert (again.code, "already" in again.err) == (2, True)
     unknown = tamis("budget", "show", "visit")
-    assert (unknown.code, "did you mean 'visits'?" in unknown.err) == (2, True)
+    assert (unknown.code, "Did you mean 'visits'?" in unknown.err) == (2, True)
     assert tamis("budget", "create", "x", "--epsilon", "-1", "--delta", "1e-6").code == 2
     assert tamis("budget", "create", "x", "--epsilon", "1").code == 2
     assert tamis("budget", "list", "--ledger", "mysql://x").code == 2

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from papers.page import claims_table, replaced
 from papers.sparse import claims_flat, figures, methods, queries, speed
-from papers.sparse.claims import Claim, holds_where, table
+from papers.sparse.claims import HEADER, Claim, holds_where
 from papers.sparse.data import (
     ADULT,
     COUNTIES,
@@ -27,7 +28,6 @@ from papers.sparse.data import (
 )
 from papers.sparse.draws import measure, repeatable
 from papers.sparse.methods import Cells, Nodes
-from papers.weighted.page import replaced
 from tamis.sparse.flat import Table
 from tamis.sparse.hierarchy import Dyadic, Haar
 from tamis.sparse.noise import two_sided
@@ -162,7 +162,7 @@ def test_figures_of_missing_tables_are_skipped_aloud_and_left_alone(
 def test_rows_of_skipped_figures_stay_in_the_table() -> None:
     old = "| 6a | old | old | old | old |\n| 5a | stale | - | - | - |"
     new = Claim("5a", "new", "1", "holds")
-    assert table(old, [new], skipped=frozenset({6}))[2:] == [new.row(), old.splitlines()[0]]
+    assert claims_table(old, [new], frozenset({6}), HEADER)[2:] == [new.row(), old.splitlines()[0]]
 
 
 def test_the_readme_has_a_row_for_every_figure_and_places_for_its_tables() -> None:

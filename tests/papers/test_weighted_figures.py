@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from papers import page
 from papers.weighted import (
     accuracy,
     claims_estimation,
     claims_histogram,
     claims_sampling,
     figures,
-    page,
     tables,
 )
-from papers.weighted.claims import Claim
+from papers.weighted.claims import HEADER, Claim
 from papers.weighted.data import HEADLINES, Counts, headline_words, zipf
 from papers.weighted.methods import over_delta, over_tau
 from papers.weighted.settings import FINE_DELTA, HISTOGRAMS
@@ -184,7 +184,7 @@ def test_figures_of_missing_data_are_skipped_aloud_and_left_alone(
 def test_rows_of_skipped_figures_stay_in_the_table() -> None:
     old = "| 3a | old | old | old | old | old |\n| 5a | stale | - | - | - | - |"
     new = Claim("5a", "new", "1", "2", "holds")
-    table = page.claims_table(old, [new], skipped=frozenset({3}))
+    table = page.claims_table(old, [new], frozenset({3}), HEADER)
     assert table[2:] == [old.splitlines()[0], new.row()]
 
 

@@ -29,7 +29,7 @@ from tamis.sparse.flat import Flat
 from tamis.sparse.planning import outlook
 from tamis.sparse.ranges import Level, Ranges
 from tamis.sparse.recipe import FLAT, SPLIT, choose
-from tests.pages import CHROMIUM, HOSTILE, Page, opened, rows_of
+from tests.pages import CHROMIUM, HOSTILE, Page, check_readable, opened, rows_of
 
 TOWNS = {
     "North": [f"N{n:02}" for n in range(50)],
@@ -391,15 +391,7 @@ def test_the_page_of_a_saved_summary_is_the_page_of_the_summary(tmp_path: Path) 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_page_can_be_read_without_seeing_it(name: str) -> None:
     seen = Page(page(PICTURES[name]))
-    ids = [attributes["id"] for _, attributes in seen.found if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    for _, attributes in seen.found:
-        assert set(attributes.get("aria-labelledby", "").split()) <= set(ids)
-    for svg in seen.all("svg"):
-        named = {"aria-labelledby", "aria-label"} & svg.keys()
-        assert svg.get("aria-hidden") == "true" or (svg["role"] == "img" and named)
-    assert all(th.get("scope") in ("row", "col") for th in seen.all("th"))
-    assert len(seen.all("caption")) == len(seen.all("table"))
+    check_readable(seen)
     assert seen.text["desc"][0].startswith("The largest estimate is")
 
 

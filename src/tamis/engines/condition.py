@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
 import duckdb
 
 from tamis.engines.attempt import attempt
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, meant
 
 _AROUND = "tamis_condition"  # a condition is parsed as its one argument, so it cannot reach out
 _NOT_COLUMNS = {"current_date"}
@@ -132,12 +131,12 @@ def unknown(name: str, there: Collection[str], listed: bool = True) -> str:
     is shown, unless it is the very word that was given, written in another way.
     """
     if listed:
-        close = get_close_matches(name, there, n=1)
-        known = f"its columns are: {', '.join(there)}."
-    else:
-        close = [other for other in there if _letters(other) == _letters(name) != ""]
-        known = "look at the names in the file (if it is CSV: is its first line a header?)."
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+        return (
+            f"data has no column {name!r}; its columns are: {', '.join(there)}.{meant(name, there)}"
+        )
+    same = [other for other in there if _letters(other) == _letters(name) != ""]
+    known = "look at the names in the file (if it is CSV: is its first line a header?)."
+    hint = f" Did you mean {same[0]!r}?" if same else ""
     return f"data has no column {name!r}; {known}{hint}"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 
 class InvalidInput(ValueError):
@@ -31,6 +33,16 @@ def shown(value: object) -> str:
         return reprlib.repr(value)
     except ValueError:  # a whole number with thousands of digits
         return "a number of thousands of digits"
+
+
+def meant(name: object, there: Iterable[object]) -> str:
+    """The name that was probably meant, if there is one like it.
+
+    >>> meant("hme", ["home", "work"])
+    " Did you mean 'home'?"
+    """
+    close = get_close_matches(str(name), [str(other) for other in there], n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def counted(many: int, what: str) -> str:

@@ -19,7 +19,7 @@ from tamis.privacy.errors import BadData, InvalidInput, counted, shown
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases import file, sums
 from tamis.releases.about import About
-from tamis.sampling.arrow import column_of
+from tamis.sampling.arrow import Tabular, column_of
 from tamis.sampling.counted import distinct
 from tamis.weighted import order
 from tamis.weighted.estimators import MaximumLikelihood
@@ -32,7 +32,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Tabular):
     """Keys that may be named, with token, estimate, low and high; and what is guaranteed.
 
     Guarantee: ``guarantee``, for everything in it together. All methods compute from what is
@@ -59,17 +59,9 @@ class Release:
 
     # --- as a table ------------------------------------------------------------------------------
 
-    def to_arrow(self) -> pa.Table:
-        return self.sample.to_arrow()
-
-    def to_pandas(self) -> Any:
-        return self.sample.to_pandas()
-
-    def to_polars(self) -> Any:
-        return self.sample.to_polars()
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.sample.__arrow_c_stream__(requested_schema)
+    @property
+    def table(self) -> pa.Table:
+        return self.sample.table
 
     def __str__(self) -> str:
         return as_text(self.to_arrow(), ADDED, self._closing())

@@ -1,4 +1,4 @@
-"""Columns of numbers, from NumPy to Arrow."""
+"""Between Arrow, NumPy, pandas and polars."""
 
 from __future__ import annotations
 
@@ -21,3 +21,23 @@ def column_of(values: npt.NDArray[Any]) -> pa.Array:
     whole = np.ascontiguousarray(values)
     kind = pa.from_numpy_dtype(whole.dtype)
     return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
+
+
+class Tabular:
+    """What has a ``table``, for other libraries that work with tables."""
+
+    table: pa.Table
+
+    def to_arrow(self) -> pa.Table:
+        return self.table
+
+    def to_pandas(self) -> Any:
+        return self.table.to_pandas()
+
+    def to_polars(self) -> Any:
+        import polars
+
+        return polars.from_arrow(self.table)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
-from difflib import get_close_matches
 from typing import Any
 
 import pyarrow as pa
 
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, meant
 from tamis.sampling.arrow import column_of
 from tamis.sampling.frequencies import check_frequencies
 from tamis.sampling.keys import key_column
@@ -105,6 +104,4 @@ def _check_names(columns: list[str], there: list[str]) -> None:
 def _unknown(name: str, there: list[str]) -> str:
     if name in there:
         return f"data has more than one column {name!r}; rename the others."
-    close = get_close_matches(name, there, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"data has no column {name!r}; its columns are: {', '.join(there)}.{hint}"
+    return f"data has no column {name!r}; its columns are: {', '.join(there)}.{meant(name, there)}"

@@ -15,7 +15,7 @@ from tamis.privacy import verify
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.errors import InvalidInput, counted
 from tamis.privacy.guarantee import Guarantee
-from tamis.sampling.arrow import column_of
+from tamis.sampling.arrow import Tabular, column_of
 from tamis.sampling.counted import counted_table
 from tamis.sampling.schemes import Pps, Ppswor, Scheme
 from tamis.weighted import order, show
@@ -31,7 +31,7 @@ _HIGHEST = 2**62  # above it, arithmetic with tokens could overflow
 
 
 @dataclass(frozen=True)
-class PrivateSample:
+class PrivateSample(Tabular):
     """What may be shared: key columns, token, estimate, low, high; by estimate, then by key.
 
     Guarantee: ``guarantee``. The certificate says by which integers, and can be re-checked.
@@ -56,20 +56,6 @@ class PrivateSample:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
-
-    def to_arrow(self) -> pa.Table:
-        return self.table
-
-    def to_pandas(self) -> Any:
-        return self.table.to_pandas()
-
-    def to_polars(self) -> Any:
-        import polars
-
-        return polars.from_arrow(self.table)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
 
     def top(self, k: int) -> PrivateSample:
         """The k most frequent keys, by token."""

@@ -120,9 +120,9 @@ def test_asking_costs_nothing(ledger: Ledger) -> None:
 
 def test_an_unknown_budget_is_refused_with_the_nearest_name(ledger: Ledger) -> None:
     make(ledger)
-    with pytest.raises(InvalidInput, match=r"no budget 'visit' .* did you mean 'visits'"):
+    with pytest.raises(InvalidInput, match=r"no budget 'visit' .* Did you mean 'visits'"):
         ledger.charge("visit", PEOPLE, "")
-    with pytest.raises(InvalidInput, match="create it first"):
+    with pytest.raises(InvalidInput, match="Create it first"):
         ledger.show("something else")
 
 

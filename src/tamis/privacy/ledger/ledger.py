@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
 from types import TracebackType
 from typing import Self
 
-from tamis.privacy.errors import BudgetRefused, InvalidInput, LedgerDamaged, LedgerUnavailable
+from tamis.privacy.errors import (
+    BudgetRefused,
+    InvalidInput,
+    LedgerDamaged,
+    LedgerUnavailable,
+    meant,
+)
 from tamis.privacy.guarantee import Guarantee, check_delta, check_epsilon
 from tamis.privacy.ledger.budget import (
     Budget,
@@ -146,9 +151,8 @@ class Ledger:
         known = self._budgets(head)
         if name in known:
             return known[name]
-        near = get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "create it first, or list those there are."
-        raise InvalidInput(f"There is no budget {name!r} in the ledger; {hint}")
+        hint = meant(name, known) or " Create it first, or list those there are."
+        raise InvalidInput(f"There is no budget {name!r} in the ledger.{hint}")
 
     def _budgets(self, head: Head) -> dict[str, Budget]:
         """All budgets, if none has fewer entries than it once had."""

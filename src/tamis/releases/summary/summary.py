@@ -19,7 +19,7 @@ from tamis.releases import file
 from tamis.releases.summary.about import AboutSummary
 from tamis.releases.summary.regions import MOST_ASKED, Region, cells_of, matching
 from tamis.releases.summary.sketched import read_sketch, sketch_table
-from tamis.sampling.arrow import column_of
+from tamis.sampling.arrow import Tabular, column_of
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Flat
 from tamis.sparse.intervals import answer
@@ -33,7 +33,7 @@ ADDED = ("value", "weight")
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Tabular):
     """The cells that stayed, in order: each with its noisy value, and its weight.
 
     The sum of the weights over any set of cells estimates the sum of their counts. Cells that hold
@@ -73,20 +73,6 @@ class Summary:
         if isinstance(self.made, Sketch):
             return sketch_table(self.made)
         return pa.concat_tables([self._rows(level) for level in self.made.levels])
-
-    def to_arrow(self) -> pa.Table:
-        return self.table
-
-    def to_pandas(self) -> Any:
-        return self.table.to_pandas()
-
-    def to_polars(self) -> Any:
-        import polars
-
-        return polars.from_arrow(self.table)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
 
     def _rows(self, level: Level) -> pa.Table:
         flat = level.flat

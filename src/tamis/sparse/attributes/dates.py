@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.errors import InvalidInput, meant, shown
 from tamis.sparse.attributes.base import Attribute, Ints
 from tamis.sparse.attributes.columns import days
-from tamis.sparse.attributes.public import day, hint
+from tamis.sparse.attributes.public import day
 
 _UNITS = {"day": "D", "week": "D", "month": "M", "year": "Y"}
 _MONDAY = 3  # 1970-01-01 was a Thursday
@@ -40,7 +40,8 @@ class Dates(Attribute):
         object.__setattr__(self, "last", day(self.last, "last"))
         if self.by not in list(_UNITS):
             raise InvalidInput(
-                f"by must be day, week, month or year, not {shown(self.by)}.{hint(self.by, _UNITS)}"
+                f"by must be day, week, month or year, not {shown(self.by)}."
+                f"{meant(self.by, _UNITS)}"
             )
         if self._days[1] < self._days[0]:
             raise InvalidInput(

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.privacy.errors import BadData, InvalidInput, shown
+from tamis.privacy.errors import BadData, InvalidInput, meant, shown
 from tamis.sampling.arrow import column_of
 from tamis.sparse.attributes.base import Attribute, Ints
 from tamis.sparse.attributes.columns import TEXT, filled, is_text, whole, wrong
-from tamis.sparse.attributes.public import check_distinct, folded, hint, listed, whole_number
+from tamis.sparse.attributes.public import check_distinct, folded, listed, whole_number
 
 Label = str | int | bool
 
@@ -96,7 +96,7 @@ class Labels(Attribute):
         return self._array.take(column_of(codes))
 
     def near(self, value: Any) -> str:
-        return hint(value, self.labels)
+        return meant(value, self.labels)
 
     def describe(self) -> dict[str, Any]:
         return self.described(labels=list(self.labels))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence, Set, ValuesView
+from collections.abc import Collection, Sequence, Set, ValuesView
 from datetime import date, datetime
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.errors import InvalidInput, meant, shown
 
 MOST = 2**63 - 1  # so many values of one attribute, or of attributes packed together, have codes
 
@@ -113,17 +112,7 @@ def _alike(one: str, two: str, cased: bool) -> str:
     return f"{shown(one)} and {shown(two)} differ only {but}"
 
 
-def hint(name: object, there: Iterable[object]) -> str:
-    """The name that was probably meant.
-
-    >>> hint("hme", ["home", "work"])
-    " Did you mean 'home'?"
-    """
-    close = get_close_matches(str(name), [str(other) for other in there], n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
-
-
 def unknown(name: object, there: Collection[str], what: str) -> InvalidInput:
     """What to raise for a name that is not there."""
     few = f"; there are: {', '.join(there)}." if len(there) <= 30 else "."
-    return InvalidInput(f"There is no {what} {shown(name)}{few}{hint(name, there)}")
+    return InvalidInput(f"There is no {what} {shown(name)}{few}{meant(name, there)}")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.errors import InvalidInput, meant, shown
 from tamis.sparse.attributes.base import Attribute, Ints
 from tamis.sparse.attributes.labels import Label, Labels
-from tamis.sparse.attributes.public import check_distinct, check_public, hint, listed
+from tamis.sparse.attributes.public import check_distinct, check_public, listed
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Hierarchy(Attribute):
         return code, code
 
     def near(self, value: Any) -> str:
-        return hint(value, [*self.nodes, *self.leaves.labels])
+        return meant(value, [*self.nodes, *self.leaves.labels])
 
     def describe(self) -> dict[str, Any]:
         return self.described(tree=_written(self._branches))
