@@ -37,9 +37,10 @@ def check_output(path: str | None, force: bool, inputs: Sequence[str] = ()) -> N
             pass
     except FileNotFoundError:
         folder = str(target.parent)
-        raise InvalidInput(
-            f"{path!r} cannot be written: there is no folder {folder!r}; make it first."
-        ) from None
+        what = f"there is no folder {folder!r}; make it first."
+        if target.parent.is_dir():  # one that the system keeps for itself
+            what = f"no file can be made in {folder!r}; name another place."
+        raise InvalidInput(f"{path!r} cannot be written: {what}") from None
     except OSError as error:
         raise InvalidInput(f"{path!r} cannot be written: {error.strerror}.") from None
 
