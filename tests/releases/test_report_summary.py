@@ -161,11 +161,11 @@ def test_attributes_with_few_values_or_branches_are_shown_one_by_one() -> None:
 
 
 def test_the_method_and_its_numbers_are_said() -> None:
-    summary = towns(tau=61.5)
+    summary = towns(tau=61.5, size=4)
     said = dict(rows_of(page(summary), "parameters method"))
     recipe = summary.about.recipe
     assert said["method"].startswith("filter-priority: ")
-    assert said["size that was asked for"] == "100"
+    assert said["size that was asked for"] == "4"
     assert said["theta (smaller noisy counts are left out)"] == str(recipe.theta)
     assert said["tau (smaller ones are sampled, and stand for it)"] == "61.5"
     assert said["rate of the noise"] == "1"

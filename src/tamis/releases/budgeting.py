@@ -69,11 +69,12 @@ class Charge:
         ledger: str | Path | None,
         purpose: str | None,
         guarantee: Guarantee,
+        what: str = "release",
     ) -> None:
         if budget is None and (ledger is not None or purpose is not None):
             raise InvalidInput("ledger and purpose are for a budget: name it with budget=.")
         self._budget, self._guarantee = budget, guarantee
-        self._purpose = "release" if purpose is None else check_purpose(purpose) or "release"
+        self._purpose = what if purpose is None else check_purpose(purpose) or what
         self._ledger: Ledger | None = None if budget is None else open_ledger(_place(ledger))
 
     def __enter__(self) -> Charge:

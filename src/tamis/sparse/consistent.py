@@ -48,8 +48,20 @@ def summarize(
         nodes = combined(table, transforms, rule.levels)
         stayed[rule.levels] = _passed(nodes, rule, stayed)
         watch(len(stayed) / len(rules))
-    levels = (Level(rule, sampled(stayed[rule.levels], rule)) for rule in rules)
-    return Ranges(tuple(transforms), tuple(levels), consistent=True)
+    return together(transforms, [Level(r, sampled(stayed[r.levels], r)) for r in rules])
+
+
+def together(transforms: Sequence[Transform], levels: Sequence[Level]) -> Ranges:
+    """The levels as ranges, each with the rules that a node must have passed above."""
+    rules = [level.rule for level in levels]
+    known = (replace(level, above=_over(level.rule.levels, rules)) for level in levels)
+    return Ranges(tuple(transforms), tuple(known), consistent=True)
+
+
+def _over(below: Levels, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules of all levels above one, in every dimension."""
+    other = (rule for rule in rules if rule.levels != below)
+    return tuple(r for r in other if all(a <= b for a, b in zip(r.levels, below, strict=True)))
 
 
 def _passed(nodes: Table, rule: Rule, stayed: Mapping[Levels, Flat]) -> Flat:

@@ -38,6 +38,7 @@ class Level:
 
     rule: Rule
     flat: Flat
+    above: tuple[Rule, ...] = ()  # if they are not passed, no node below is there
 
     def sum(self, asked: Sequence[Sequence[Part]]) -> Floats:
         """The weighted sum of the nodes asked for, its variance, and its fourth cumulant."""
@@ -53,8 +54,16 @@ class Level:
         Where nodes have signs, what a filter left out of them is not of one sign, and is a part of
         the variance (`differences`).
         """
-        theta = self.rule.theta if self.rule.theta > 1 and not signed else 0
-        return Unseen(absent * theta, heaviest * self.flat.tau, absent * self.flat.tau, signed)
+        rules = (self.rule, *self.above)
+        theta, rate = max(rule.theta for rule in rules), min(rule.rate for rule in rules)
+        filtered = theta > 1 and absent > 0
+        return Unseen(
+            absent * theta if filtered and not signed else 0.0,
+            heaviest / float(rate) if filtered else 0.0,
+            heaviest * self.flat.tau,
+            absent * self.flat.tau,
+            signed,
+        )
 
     def differences(self, asked: Sequence[Sequence[Part]]) -> float:
         """The variance of what a filter left out of differences: each is anything below theta."""

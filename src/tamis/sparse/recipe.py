@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import exp, log
+from math import exp, log, prod
 from operator import index
 
 import numpy as np
@@ -33,6 +33,7 @@ SKETCHES = ("sketch", "median sketch")
 METHODS = (*FLAT, *SPLIT, *SKETCHES)
 _FEWEST = 100  # cells of a summary whose size is chosen
 MOST_CELLS = 10**8  # that are written down
+_HIGHEST = 10**15  # a filter; what it lets pass by chance is then beyond any number
 _LARGEST = 1000  # bits of the number of cells; with more, weights would be beyond any float
 
 
@@ -96,13 +97,19 @@ class Recipe:
             Rule(only, self.rate, self.theta, self.tau, size, self.method == "one-sided filter"),
         )
 
+    @property
+    def rates(self) -> list[Fraction]:
+        """The rates of all noise: that of each level, or that of the rows of a sketch."""
+        return [rule.rate for rule in self.rules] or [self.rate / self.shape[1]]
+
     def check(self) -> None:
         """Refuse what could not be drawn, before anything is spent."""
-        sampled = self.method in ("priority", "threshold")
-        if sampled and self.domain.cells.bit_length() > _LARGEST:
+        if self.domain.cells.bit_length() > _LARGEST:
             raise InvalidInput(
-                f"method {self.method!r} is for at most 2^{_LARGEST} cells; take filter-priority."
+                f"a summary is for at most 2^{_LARGEST} cells; leave out some attributes."
             )
+        for rate in self.rates:
+            check_rate(rate)
         rows = max([self.size or 0, *(self._noise(rule) for rule in self.rules)])
         if rows > MOST_CELLS:
             raise InvalidInput(
@@ -207,12 +214,16 @@ def _size(
         if given:
             return None
         raise InvalidInput("size is missing: about how many cells should the summary have?")
-    size = index(size) if hasattr(size, "__index__") else size  # NumPy's are taken too
+    if hasattr(size, "__index__") and not isinstance(size, bool):
+        size = index(size)  # NumPy's are taken too
     if not _is_whole(size, 1):
         raise InvalidInput(f"size must be a whole number from 1 on, not {shown(size)}.")
-    if method not in SPLIT and size > domain.cells:
+    most, what = domain.cells, "cells"
+    if method in SPLIT:
+        most, what = prod(2 * radix for radix in domain.radices), "nodes, about"
+    if size > most:
         raise InvalidInput(
-            f"size must be at most the number of cells, {domain.cells:,}, not {shown(size)}."
+            f"size must be at most the number of {what}, {most:,}, not {shown(size)}."
         )
     return size
 
@@ -221,13 +232,15 @@ def _check_given(method: str, theta: int | None, tau: Fraction | None, total: in
     if theta is not None:
         if method not in ("filter-priority", "filter", "one-sided filter"):
             raise InvalidInput(f"theta is for a filter; method {method!r} has none.")
-        if not _is_whole(theta, 1):
-            raise InvalidInput(f"theta must be a whole number from 1 on, not {shown(theta)}.")
+        if not _is_whole(theta, 1, _HIGHEST):
+            raise InvalidInput(
+                f"theta must be a whole number from 1 to {_HIGHEST:,}, not {shown(theta)}."
+            )
     if (tau is not None or total is not None) and method != "threshold":
         raise InvalidInput("tau and total are for method 'threshold'.")
     if tau is not None and tau <= 0:
         raise InvalidInput("tau must be above 0.")
 
 
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= 2**62
+def _is_whole(value: object, least: int, most: int = 2**62) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

@@ -139,7 +139,7 @@ def _check_size(many: int, size: int) -> None:
     if size < many:  # before they are listed
         raise InvalidInput(
             f"size must be at least {counted(many, 'node')}, one for each combination of levels, "
-            f"not {shown(size)}; give a larger size, or leave some dimensions unsplit."
+            f"not {shown(size)}; give a larger size, or take a method without levels."
         )
 
 

@@ -126,7 +126,7 @@ def _table(
     ]
     way = "logarithmic" if scale.log else "linear"
     line = f"; dot: estimate, line: {percent(coverage)} interval, on a {way} scale"
-    head = [*["place"][:ranked], *map(short, names), "estimate", "interval", ruler(scale)]
+    head = [*["rank"][:ranked], *map(short, names), "estimate", "interval", ruler(scale)]
     return table(head, body, caption + line, "keys" if ranked else "keys values")
 
 

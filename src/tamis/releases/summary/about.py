@@ -77,6 +77,7 @@ class AboutSummary:
             and all(part.delta == 0 for part in self.parts)
             and all(r.size == sized(r.domain, part.value or 0) for part in self.chosen_size)
             and g.delta == 0
+            and _own_parameters(r)
             and r.change == change(g)
             and len(self.taus) == len(r.rules)
             and all(0 <= tau < float("inf") for tau in self.taus)
@@ -111,6 +112,12 @@ class AboutSummary:
             "library": self.library,
             "day": self.day,
         }
+
+
+def _own_parameters(r: Recipe) -> bool:
+    """Whether theta and tau are there just where the method has them."""
+    filtered = r.method in ("filter-priority", "filter", "one-sided filter")
+    return (r.theta > 0) == filtered and (r.tau > 0) == (r.method == "threshold")
 
 
 def change(guarantee: Guarantee) -> int:

@@ -189,7 +189,7 @@ def summarize(
             check_rate(rate)
     order = Order(request, guarantee, chosen, size, total, held, check_coverage(coverage))
     order.public.check()
-    with Charge(budget, ledger, purpose, guarantee) as charge, bar(progress) as report:
+    with Charge(budget, ledger, purpose, guarantee, "summary") as charge, bar(progress) as report:
         if engine is not None:
             return carry_out(order, engine, data, table, charge, report)
         from tamis.engines.duckdb import DuckDB
@@ -245,8 +245,8 @@ def _load(domain: object) -> Domain:
     if isinstance(domain, (str, PathLike)):
         return Domain.load(domain)
     raise InvalidInput(
-        "domain must be a tamis.Domain or the path of a TOML file that describes one, not "
-        f"{shown(domain)}; it lists public values, and is never taken from the data."
+        "domain must be a tamis.Domain or the path of a TOML file that describes one, not a "
+        f"{type(domain).__name__}; it lists public values, and is never taken from the data."
     )
 
 

@@ -89,6 +89,8 @@ def matching(domain: Domain, table: pa.Table, where: str) -> Matching:
     check_condition(where)
     used = {name.lower() for name in columns_of(where)}  # as SQL compares them
     names = [name for name in domain.names if name.lower() in used]
+    if len(names) < len(used):
+        raise _not_on_attributes(domain)
     rows = _holds(table.select(list(domain.names)), where, domain)
     if not names:
         return Matching(rows, float(domain.cells))
@@ -115,9 +117,11 @@ def _holds(table: pa.Table, where: str, domain: Domain) -> Mask:
             found = database.execute(f'SELECT "tamis place" FROM data WHERE ({where}\n)')
             places = found.fetchnumpy()["tamis place"]
         except duckdb.Error:
-            raise InvalidInput(
-                f"where must be a condition on the attributes: {', '.join(domain.names)}."
-            ) from None
+            raise _not_on_attributes(domain) from None
     mask = np.zeros(table.num_rows, dtype=np.bool_)
     mask[places.astype(np.int64)] = True
     return mask
+
+
+def _not_on_attributes(domain: Domain) -> InvalidInput:
+    return InvalidInput(f"where must be a condition on the attributes: {', '.join(domain.names)}.")

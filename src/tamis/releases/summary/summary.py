@@ -20,6 +20,7 @@ from tamis.releases.summary.about import AboutSummary
 from tamis.releases.summary.regions import MOST_ASKED, Region, cells_of, matching
 from tamis.releases.summary.sketched import read_sketch, sketch_table
 from tamis.sampling.arrow import Tabular, column_of
+from tamis.sparse.consistent import together
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Flat
 from tamis.sparse.intervals import answer
@@ -262,8 +263,10 @@ def _check_level(level: Level) -> None:
     least = 0 if rule.whole else max(rule.theta, 1)
     if len(flat.values) and int(sizes.min()) < least:
         raise BadData("the table was changed: it holds values that the filter lets not pass.")
-    if rule.size is not None and len(flat.values) > rule.size:
+    if rule.size is not None and not len(flat.values) <= rule.size:
         raise BadData("the table was changed: it holds more rows than its size.")
+    if rule.size is not None and flat.tau and len(flat.values) < rule.size:
+        raise BadData("the table was changed: a sample at a threshold has all rows of its size.")
     if rule.size is None and flat.tau != float(rule.tau if rule.law.sampled else 0):
         raise BadData("the table was changed: its threshold is another one.")
     order = np.lexsort(flat.codes[::-1])
@@ -277,8 +280,9 @@ def read_nodes(table: pa.Table, about: AboutSummary) -> Ranges | Sketch:
     if about.recipe.sketched:
         return read_sketch(table, about)
     try:
-        split = about.recipe.method == "consistent dyadic"
-        made = Ranges(about.recipe.transforms, tuple(_levels(table, about)), split)
+        transforms, levels = about.recipe.transforms, _levels(table, about)
+        consistent = about.recipe.method == "consistent dyadic"
+        made = together(transforms, levels) if consistent else Ranges(transforms, tuple(levels))
     except InvalidInput:
         raise BadData("the table was changed: it has rows outside the domain.") from None
     if not Summary(made, about).table.equals(table):
