@@ -60,7 +60,7 @@ CASES = {
     "two dimensions, priority": case(PLANE, 10, rule(0), rule(2, size=4)),
     "one dimension of two": case(MIXED, 10, rule(3)),
 }
-TWICE = (rule(0), rule(0), rule(0), rule(8), rule(8), rule(8), rule(6, size=30))
+TWICE = (rule(0), rule(0), rule(0), rule(8), rule(8), rule(8), rule(4, size=12))
 LARGE = {"two thousand cells": case([Dyadic(2000)], 60, *TWICE)}
 
 
