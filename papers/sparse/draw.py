@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -26,6 +27,7 @@ from papers.sparse.settings import (
 from papers.weighted import plots
 from papers.weighted.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, Style
 
+KINDS = {"absolute": "mean absolute error", "relative": "median relative error"}
 SKY = "#56B4E9"
 LABORIOUS: Style = {"color": "#777777", "linestyle": (0, (5, 1, 1, 1))}
 
@@ -155,40 +157,40 @@ def figure_5() -> Figure:
 
 
 def figure_6(*tables: Data) -> Figure:
-    """Real tables: boxes, subsets and marginals."""
-    figure, grid = plots.panels(4, rows=2, height=2.9, width=3.3)
-    for n, epsilon in enumerate(EPSILONS):
+    """Real tables: boxes, subsets and marginals; absolute and relative errors."""
+    figure, grid = plots.panels(4, rows=4, height=2.9, width=3.3)
+    for n, (epsilon, kind) in enumerate(product(EPSILONS, KINDS)):
         row = grid[4 * n : 4 * n + 4]
-        asked = [flat_found(data, n) for data in tables]
+        asked = [flat_found(data, EPSILONS.index(epsilon)) for data in tables]
         for axes, data, found in zip(row, tables, asked, strict=False):
             what = "boxes" if len(data.table.radices) == 2 else "random subsets"
-            _absolute(axes, found)
+            _errors(axes, found, kind)
             title = f"{data.name}, {what}, ε = {float(epsilon):g}"
-            plots.dress(axes, title, "share of the cells", "mean absolute error", "xy")
-        _absolute(row[3], experiments.marginals(epsilon))
+            plots.dress(axes, title, "share of the cells", KINDS[kind], "xy")
+        _errors(row[3], experiments.marginals(epsilon), kind)
         title = f"Adult, marginals, ε = {float(epsilon):g}"
-        plots.dress(row[3], title, "attributes", "mean absolute error", "y")
+        plots.dress(row[3], title, "attributes", KINDS[kind], "y")
         row[3].set_xticks(experiments.ORDERS)
     plots.shared_legend(figure, grid)
     return figure
 
 
 def figure_7(*tables: Data) -> Figure:
-    """Real tables as one row: ranges of cell numbers."""
-    figure, grid = plots.panels(3, rows=2, height=2.9, width=3.9)
-    for n, epsilon in enumerate(EPSILONS):
+    """Real tables as one row: ranges of cell numbers; absolute and relative errors."""
+    figure, grid = plots.panels(3, rows=4, height=2.9, width=3.9)
+    for n, (epsilon, kind) in enumerate(product(EPSILONS, KINDS)):
         for axes, data in zip(grid[3 * n :], tables, strict=False):
-            _absolute(axes, experiments.lines(data, epsilon))
+            _errors(axes, experiments.lines(data, epsilon), kind)
             title = f"{data.name}, ε = {float(epsilon):g}"
-            plots.dress(axes, title, _LENGTH, "mean absolute error", "xy")
+            plots.dress(axes, title, _LENGTH, KINDS[kind], "xy")
     plots.shared_legend(figure, grid)
     return figure
 
 
-def _absolute(axes: Axes, found: Found) -> None:
+def _errors(axes: Axes, found: Found, kind: str) -> None:
     for name, errors in found.items():
         style = {**STYLES[name], "markersize": 3.5, "label": name}
-        axes.plot(errors.labels, errors.absolute, **style)
+        axes.plot(errors.labels, getattr(errors, kind), **style)
 
 
 def figure_8(*tables: Data) -> Figure:
