@@ -13,6 +13,7 @@ from tamis.engines.attempt import attempt
 from tamis.privacy.errors import InvalidInput, meant
 
 _AROUND = "tamis_condition"  # a condition is parsed as its one argument, so it cannot reach out
+_BEFORE = "SELECT 1 FROM data WHERE "
 _NOT_COLUMNS = {"current_date"}
 _MACROS_REFUSED = r"\bselect\b|\bsleep_ms\b"
 _REFUSED = {
@@ -48,6 +49,28 @@ def columns_of(where: str | None) -> set[str]:
     parts = [] if where is None else _nodes(_parse(where))
     names = {str(n["column_names"][-1]) for n in parts if n.get("class") == "COLUMN_REF"}
     return names - _NOT_COLUMNS
+
+
+def conjuncts(where: str) -> list[str]:
+    """The conditions that must all hold, in SQL.
+
+    >>> conjuncts("a = 3 AND (b = 4 OR c > 5)")
+    ['(a = 3)', '((b = 4) OR (c > 5))']
+    """
+    found, todo = list[str](), list(_parse(where))
+    with duckdb.connect() as parser:
+        whole = parser.execute(f"SELECT json_serialize_sql('{_BEFORE}true')").fetchall()[0][0]
+        while todo:
+            node = todo.pop(0)
+            node = node.get("expression", node)
+            if node.get("type") == "CONJUNCTION_AND":
+                todo = [*node["children"], *todo]
+                continue
+            query = json.loads(whole)
+            query["statements"][0]["node"]["where_clause"] = node
+            asked = parser.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(query)])
+            found.append(str(asked.fetchall()[0][0]).partition(" WHERE ")[2])
+    return found
 
 
 def _parse(where: object) -> Any:

@@ -20,6 +20,7 @@ from scipy import stats
 import tamis
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
+from tamis.releases.summary.regions import matching
 from tamis.sparse.noise import variance
 from tamis.sparse.recipe import SKETCHES
 from tamis.sparse.sketch import Sketch
@@ -429,6 +430,30 @@ def test_how_many_rows_are_noise_alone(method: str) -> None:
     stated = np.array([summary.noise_alone() for summary in made])
     assert abs((there - stated).mean()) < 5 * (there - stated).std() / 200**0.5
     assert abs((there - 1.3 * stated).mean()) > 5 * (there - 1.3 * stated).std() / 200**0.5
+
+
+@pytest.mark.parametrize(
+    ("where", "share"),
+    [
+        ("a = 3 AND b = 4", 1e-12),
+        ("a < 10 AND b BETWEEN 0 AND 99 AND c = 1", 5e-10),
+        ("a = 3 AND (b = 4 OR c = 1)", None),
+        ("true", 1.0),
+        ("c = 1 AND c = 0", 0.0),
+    ],
+)
+def test_cells_of_a_condition_are_counted_exactly_where_it_is_a_box(
+    where: str, share: float | None
+) -> None:
+    """And so the interval of a single cell is as narrow as that of the point."""
+    area = tamis.Domain(a=10**6, b=10**6, c=2)
+    data = pa.table({"a": [5] * 500, "b": [6] * 500, "c": [1] * 500})
+    summary = tamis.summarize(data, domain=area, epsilon=1.0, size=100)
+    found = matching(area, summary.to_arrow(), where).cells
+    if share is not None:
+        assert found == pytest.approx(share * area.cells)
+    one = summary.subset("a = 3 AND b = 4 AND c = 0")
+    assert one.high < 2 * summary.point(a=3, b=4, c=0).high
 
 
 def test_all_or_no_cells_are_noise_alone() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.engines.condition import check_condition, columns_of
+from tamis.engines.condition import check_condition, columns_of, conjuncts
 from tamis.privacy.coins import uniform
 from tamis.privacy.errors import InvalidInput, shown
 from tamis.sampling.arrow import column_of
@@ -79,33 +79,53 @@ class Matching:
 
 
 def matching(domain: Domain, table: pa.Table, where: str) -> Matching:
-    """The number of cells is exact if the attributes in the condition span at most a million.
+    """The number of cells is exact if attributes that a condition joins span at most a million.
 
     Else it is estimated from random cells of the domain, with three more that satisfy it: that
-    touches only the standard error, and no data.
+    touches only the standard error and the interval, and no data. Conditions on different
+    attributes that must all hold are looked at one by one.
     """
     if not isinstance(where, str):
         raise InvalidInput(f"where must be a condition in SQL, as text, not {shown(where)}.")
     check_condition(where)
-    used = {name.lower() for name in columns_of(where)}  # as SQL compares them
-    names = [name for name in domain.names if name.lower() in used]
-    if len(names) < len(used):
-        raise _not_on_attributes(domain)
+    _names(domain, where)  # refuses others
     rows = _holds(table.select(list(domain.names)), where, domain)
-    if not names:
-        return Matching(rows, float(domain.cells))
-    codes = np.zeros((len(domain), 1), dtype=np.int64)
-    places = [domain.names.index(name) for name in names]
+    joined = list[tuple[set[str], str]]()
+    for condition in conjuncts(where):
+        names, text = _names(domain, condition), condition
+        apart = [(other, said) for other, said in joined if not other & names]
+        for other, said in joined:
+            if other & names:
+                names, text = names | other, f"{said} AND {text}"
+        joined = [*apart, (names, text)]
+    cells = float(domain.cells)
+    for names, text in joined:
+        cells *= _share(domain, sorted(domain.names.index(name) for name in names), text)
+    return Matching(rows, cells)
+
+
+def _names(domain: Domain, where: str) -> set[str]:
+    """The attributes that a condition is about, as SQL compares names."""
+    used = {name.lower() for name in columns_of(where)}
+    found = {name for name in domain.names if name.lower() in used}
+    if len(found) < len(used):
+        raise _not_on_attributes(domain)
+    return found
+
+
+def _share(domain: Domain, places: list[int], where: str) -> float:
+    """The share of the cells of these attributes that satisfy a condition."""
     cells = prod(domain.radices[n] for n in places)
-    some = min(cells, _TRIED) if cells > _MOST else cells
+    some = cells if cells <= _MOST else _TRIED
     codes = np.zeros((len(domain), some), dtype=np.int64)
     if some == cells:
-        codes[places] = np.indices([domain.radices[n] for n in places]).reshape(len(places), -1)
+        sizes = [domain.radices[n] for n in places]
+        codes[places] = np.indices(sizes).reshape(len(places), cells)
     else:
         for n in places:
             codes[n] = uniform(domain.radices[n], some)
     true = int(_holds(domain.decode(codes), where, domain).sum()) + (0 if some == cells else 3)
-    return Matching(rows, domain.cells * (true / some))
+    return true / some
 
 
 def _holds(table: pa.Table, where: str, domain: Domain) -> Mask:
