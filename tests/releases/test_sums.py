@@ -47,7 +47,7 @@ SHAPES = {  # frequencies, as multiples of the one that is named half of the tim
 
 def quick(kind: str, shape: str) -> bool:
     """Large frequencies under a scheme have many tokens, which take long."""
-    few = len(SHAPES[shape]) < 9 and (kind != "sampled" or SHAPES[shape].max() == 1)
+    few = kind in ("strong", "four keys", "sampled") and SHAPES[shape].tolist() == [1]
     return kind == "optimum" or few
 
 

@@ -23,7 +23,7 @@ TENTH = Fraction(1, 10)
     ("kind", "sizes"),
     [
         (Dyadic, (100,)),
-        (Dyadic, (9, 12)),
+        pytest.param(Dyadic, (9, 12), marks=pytest.mark.slow),
         (Haar, (100,)),
         pytest.param(Haar, (9, 12), marks=pytest.mark.slow),
     ],

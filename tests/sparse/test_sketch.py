@@ -185,7 +185,7 @@ def test_means_are_unbiased_with_the_variance_stated(
     ("epsilon", "asked"),
     [
         (Fraction(1, 20), TABLE.codes[:, :1]),
-        (Fraction(1, 2), TABLE.codes[:, :50]),
+        pytest.param(Fraction(1, 2), TABLE.codes[:, :50], marks=pytest.mark.slow),
         pytest.param(Fraction(1, 20), NONE, marks=pytest.mark.slow),
         pytest.param(Fraction(2), TABLE.codes[:, :1], marks=pytest.mark.slow),
         pytest.param(Fraction(2), TABLE.codes[:, :50], marks=pytest.mark.slow),

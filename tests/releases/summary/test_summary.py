@@ -164,9 +164,9 @@ def test_intervals_hold_a_single_cell_just_above_the_filter(method: str, more: f
     theta = tamis.summarize(pa.table({"home": [1]}), **given).about.recipe.rules[-1].theta
     count = int(more * theta)
     data, held = pa.table({"home": [500], "n": [count]}), list[bool]()
-    for summary in drawn(data, 120, count="n", **given):
+    for n, summary in enumerate(drawn(data, 120, count="n", **given)):
         asked = [summary.range(home=500), summary.range(home=(500, 501))]
-        asked += [] if method in SPLIT else [summary.subset("home = 500")]
+        asked += [summary.subset("home = 500")] if method not in SPLIT and n % 4 == 0 else []
         held += [answer.low <= count <= answer.high for answer in asked]
     assert stats.binom.cdf(sum(held), len(held), 0.95) > RARE
 
@@ -191,8 +191,9 @@ def test_a_cell_that_a_sample_left_out_is_in_the_interval(count: int) -> None:
     data = pa.table({"home": [7], "n": [count]})
     given: dict[str, Any] = {"domain": tamis.Domain(home=2000), "epsilon": 0.3, "count": "n"}
     held = []
-    for summary in drawn(data, 80, method="priority", size=50, **given):
-        asked = summary.range(home=7), summary.subset("home = 7"), summary.range(home=(6, 9))
+    for n, summary in enumerate(drawn(data, 80, method="priority", size=50, **given)):
+        asked = [summary.range(home=7), summary.range(home=(6, 9))]
+        asked += [summary.subset("home = 7")] if n % 4 == 0 else []
         held += [answer.low <= count <= answer.high for answer in asked]
     assert stats.binom.cdf(sum(held), len(held), 0.95) > RARE
 
@@ -401,7 +402,7 @@ def test_the_noise_of_a_chosen_size_is_for_the_cells_of_a_unit() -> None:
     """Ten cells of a unit come and go at once, whatever it counts in each."""
     data = pa.table({"home": np.arange(400), "u": np.arange(400) // 10})
     values = []
-    for _ in range(200):
+    for _ in range(60):
         summary = tamis.summarize(
             data, domain=tamis.Domain(home=10**4), epsilon=4.0, size_share=0.25, unit="u",
             keys_per_unit=10, elements_per_key=5, neighbours="replace",
@@ -409,8 +410,8 @@ def test_the_noise_of_a_chosen_size_is_for_the_cells_of_a_unit() -> None:
         values.append(summary.about.parts[1].value or 0)
     squares = (np.array(values) - 400.0) ** 2
     right, wrong = variance(Fraction(1, 10)), variance(Fraction(1, 50))
-    assert abs(squares.mean() - right) < 5 * squares.std() / 200**0.5
-    assert abs(squares.mean() - wrong) > 5 * squares.std() / 200**0.5
+    assert abs(squares.mean() - right) < 5 * squares.std() / 60**0.5
+    assert abs(squares.mean() - wrong) > 5 * squares.std() / 60**0.5
 
 
 def test_few_cells_give_a_size_of_a_hundred_and_no_more_than_there_are() -> None:
