@@ -64,7 +64,7 @@ def outlook(recipe: Recipe) -> Outlook:
     return Outlook(
         recipe,
         0.0 if rule.whole else max(sampled / 2, float(max(rule.theta, 1))),
-        _noise(recipe, sampled),
+        _noise(recipe),
         sqrt(variance(rate)),
         sqrt(each * domain.cells / _SHARE + (mean * domain.cells / _SHARE) ** 2),
         sqrt(each * prod(lengths) + (mean * prod(lengths)) ** 2),
@@ -106,12 +106,10 @@ def _sketched(recipe: Recipe, asked: int) -> Outlook:
     return Outlook(recipe, 0.0, float(width * rows), *errors)
 
 
-def _noise(recipe: Recipe, sampled: float) -> float:
+def _noise(recipe: Recipe) -> float:
     """Cells of noise alone that stay."""
     rule = recipe.rules[0]
-    if rule.whole:
-        return float(recipe.domain.cells)
-    passed = float(rule.law.p(60).low) * recipe.domain.cells
+    passed = rule.alone(recipe.domain.cells)
     return passed if rule.size is None else min(passed, float(rule.size))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import exp, log, prod
+from math import exp, prod
 from operator import index
 
 import numpy as np
@@ -122,8 +122,7 @@ class Recipe:
         """About how many nodes of noise alone stay, of those that are not limited by a size."""
         if rule.size is not None or rule.whole:
             return 0.0
-        logarithm = log(nodes(self.transforms, rule.levels)) + float(rule.law.p(40).low.ln())
-        return exp(min(logarithm, 700.0))
+        return rule.alone(nodes(self.transforms, rule.levels))
 
     def table(self, packed: Ints, counts: Ints) -> Table:
         """Each cell once: different values can be one cell, in bins or among others.

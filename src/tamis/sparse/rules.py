@@ -7,7 +7,7 @@ changes each of them by exactly 1, so the combinations share epsilon.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import ceil, exp, expm1, log, log1p, prod
@@ -55,6 +55,16 @@ class Rule:
     def filter(self) -> Zero:
         """The same before the sample, where there is a filter."""
         return Zero(self.rate, self.theta, one_sided=self.one_sided)
+
+    def alone(self, nodes: int, tau: Fraction | None = None) -> float:
+        """About how many of so many nodes that hold nothing pass the filter and the threshold.
+
+        ``tau`` is the threshold that a priority sample turned out to have.
+        """
+        if self.whole:
+            return float(nodes)
+        law = self.law if tau is None else replace(self.law, tau=tau)
+        return exp(min(log(nodes) + float(law.p(40).low.ln()), 700.0))
 
     def guess(self, nodes: int) -> Fraction:
         """About the threshold of a sample of a table of noise; it changes nothing but the time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -55,7 +55,7 @@ class Order:
     held: Fraction
     coverage: float
 
-    @property
+    @cached_property
     def public(self) -> Recipe:
         """A recipe from public numbers, to look for what would be refused."""
         return self.choose(size=self.size if not self.held else 1)

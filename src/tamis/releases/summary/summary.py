@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -112,10 +112,7 @@ class Summary(Tabular):
         Only cells are counted like this: nodes and buckets have noise in most of them.
         """
         level = self._cells("how many cells are noise alone")
-        if level.rule.whole:
-            return float(self.domain.cells)
-        law = replace(level.rule, size=None, tau=Fraction(level.flat.tau)).law
-        return float(law.p(60).low) * self.domain.cells
+        return level.rule.alone(self.domain.cells, Fraction(level.flat.tau))
 
     @property
     def digest(self) -> str:
@@ -263,7 +260,7 @@ def _check_level(level: Level) -> None:
     least = 0 if rule.whole else max(rule.theta, 1)
     if len(flat.values) and int(sizes.min()) < least:
         raise BadData("the table was changed: it holds values that the filter lets not pass.")
-    if rule.size is not None and not len(flat.values) <= rule.size:
+    if rule.size is not None and len(flat.values) > rule.size:
         raise BadData("the table was changed: it holds more rows than its size.")
     if rule.size is not None and flat.tau and len(flat.values) < rule.size:
         raise BadData("the table was changed: a sample at a threshold has all rows of its size.")
