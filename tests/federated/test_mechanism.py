@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from tamis.federated import Histogram, SampleAndThreshold
-from tamis.federated.calibrate import PARTS, best, highest_rate, spent
+from tamis.federated.calibrate import PARTS, Promise, highest_rate
 from tamis.federated.profile import added
 from tamis.privacy import randomness
 from tamis.privacy.errors import InvalidInput
@@ -20,6 +20,7 @@ from tests.sources import Forbidden, Stream
 
 RARE = 1e-5
 ONE = Fraction(1)
+MILLIONTH = Promise(ONE, Fraction(1, 10**6))
 
 
 # --- what is chosen -----------------------------------------------------------------------------
@@ -36,23 +37,25 @@ def test_the_best_needs_55_clients() -> None:
 @pytest.mark.parametrize("replaced", [False, True])
 def test_no_other_threshold_needs_fewer(epsilon: float, replaced: bool) -> None:
     e, most = Fraction(repr(epsilon)), Fraction(1, 10**6)
-    parts, tau = best(e, most, replaced)
-    assert spent(parts, tau, e, replaced) <= most
-    assert spent(parts + 1, tau, e, replaced) > most or parts == highest_rate(e)
+    promise = Promise(e, most, replaced)
+    parts, tau = promise.best()
+    assert promise.met(parts, tau)
+    more = 1 if promise.exact else parts // 1000  # nearly all of delta is spent
+    assert not promise.met(parts + more, tau) or parts == highest_rate(e)
     for other in range(1, 3 * tau):
-        rate = parts * other // tau + 1  # what would need fewer
+        rate = (parts + more) * other // tau + 1  # what would need fewer
         if other != tau and rate <= highest_rate(e):
-            assert spent(rate, other, e, replaced) > most
+            assert not promise.met(rate, other)
 
 
 def test_a_rate_or_a_threshold_can_be_given() -> None:
     slow = SampleAndThreshold(1.0, 1e-6, p=0.1)
     assert slow.p == int(0.1 * PARTS) / PARTS
     assert slow.tau == 8
-    assert spent(int(slow.p * PARTS), 7, ONE) > Fraction(1, 10**6)
+    assert not MILLIONTH.met(int(slow.p * PARTS), 7)
     high = SampleAndThreshold(1.0, 1e-6, tau=30)
     assert high.tau == 30
-    assert spent(int(high.p * PARTS) + 1, 30, ONE) > Fraction(1, 10**6)
+    assert not MILLIONTH.met(int(high.p * PARTS) + 1, 30)
     both = SampleAndThreshold(1.0, 1e-4, p=0.1, tau=6)
     assert both.spent == pytest.approx(float(added(Fraction(both.p), 6, ONE).low))
 
@@ -87,10 +90,12 @@ def _law(n: int, made: SampleAndThreshold) -> Any:
     ("options", "words"),
     [
         ({"p": 0.7}, r"at most 1 - e\^-epsilon = 0.632"),
-        ({"p": -0.1}, "p must be a probability"),
-        ({"p": 1.5}, "p must be a probability"),
-        ({"p": float("nan")}, "p must be a probability"),
+        ({"p": 0.0}, "p must lie strictly between 0 and 1"),
+        ({"p": -0.1}, "p must lie strictly between 0 and 1"),
+        ({"p": 1.5}, "p must lie strictly between 0 and 1"),
+        ({"p": float("nan")}, "p must lie strictly between 0 and 1"),
         ({"p": 1e-12}, "at least 2\\^-32"),
+        ({"tau": 0}, "tau must be a whole number"),
         ({"tau": -1}, "tau must be a whole number"),
         ({"tau": 0.5}, "tau must be a whole number"),
         ({"tau": 3, "p": 0.1}, "tau = 3 is too small for delta 1e-06 at p = 0.1"),
@@ -116,7 +121,7 @@ def released(clients: dict[str, int], times: int, seed: int = 1) -> list[dict[st
     items = pa.array([item for item, n in clients.items() for _ in range(n)])
     with randomness.using(Stream(seed)):
         tables = [MADE.release(items).to_arrow() for _ in range(times)]
-    columns = [(table["item"].to_pylist(), table["sampled"].to_pylist()) for table in tables]
+    columns = [(table["item"].to_pylist(), table["token"].to_pylist()) for table in tables]
     return [dict(zip(*pair, strict=True)) for pair in columns]
 
 

@@ -7,6 +7,9 @@ from math import isfinite
 from statistics import NormalDist
 from typing import Any
 
+from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.guarantee import as_float
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -46,6 +49,13 @@ class Answer:
 
 def _number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) < 1e15 else f"{value:.3g}"
+
+
+def check_coverage(coverage: object) -> float:
+    number = as_float(coverage)
+    if not 0 < number < 1:
+        raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {shown(coverage)}.")
+    return number
 
 
 def quantile(coverage: float) -> float:

@@ -376,7 +376,14 @@ def grid_composition(
     straight lines: that lies above the curve, and is itself the curve of a privacy loss on the
     grid. Losses are added by multiplying polynomials, as long decimals (docs/proofs.md, section 7).
     """
-    one, pad = 1 << _F, 1 << _F - 150
+    x, fall = powers(base, span, reach)
+    curve = [v // U + 1 for v in map(max, _hockeys(*pair, x), _hockeys(*pair[::-1], x))]
+    return _excess(*_power(*_losses(curve, x), times, reach), total, fall)
+
+
+def powers(base: Fraction, span: int, reach: int) -> tuple[list[int], list[int]]:
+    """base^n for n from -span to span, and base^-n for n up to ``reach``, as parts of 2^-256."""
+    one = 1 << _F
     up, down = (int(one * base), int(one / base))
     need(one >> 40 < up - one < one and span <= reach, "the grid is out of range")
     rise, fall = [one], [one]
@@ -384,13 +391,20 @@ def grid_composition(
         rise.append(rise[-1] * up >> _F)
         fall.append(fall[-1] * down >> _F)
     need(fall[span] >> _F - 60 > 0, "the grid is out of range")
-    x = fall[span:0:-1] + rise[: span + 1]
-    curve = [v // U + 1 for v in map(max, _hockeys(*pair, x), _hockeys(*pair[::-1], x))]
-    steps = zip([one, *curve], curve, [0, *x], x, strict=False)
-    slopes = [*((b - a << _F) // (d - c) for a, b, c, d in steps), 0]
+    return fall[span:0:-1] + rise[: span + 1], fall
+
+
+def _losses(curve: list[int], x: list[int]) -> tuple[list[int], int]:
+    """The law on the grid whose curve joins these values by straight lines, and infinity."""
+    steps = zip([1 << _F, *curve], curve, [0, *x], x, strict=False)
+    slopes, pad = [*((b - a << _F) // (d - c) for a, b, c, d in steps), 0], 1 << _F - 150
     mass = [max(0, (b - a) * v >> _F) + pad for (a, b), v in zip(pairwise(slopes), x, strict=True)]
-    sums, beyond = _power(mass, curve[-1], times, reach)
-    limit, half = exp_bounds(total)[0] >> 256 - _F, len(sums) // 2
+    return mass, curve[-1]
+
+
+def _excess(sums: list[int], beyond: int, total: Fraction, fall: list[int]) -> Fraction:
+    """Delta at epsilon = total."""
+    one, limit, half = 1 << _F, exp_bounds(total)[0] >> 256 - _F, len(sums) // 2
     over = (w * max(0, one - (limit * f >> _F)) for w, f in zip(sums[half:], fall, strict=False))
     return Fraction(beyond + (sum(over) >> _F) + 1, one)
 
@@ -424,6 +438,95 @@ def _convolve(a: list[int], b: list[int], reach: int, beyond: int) -> tuple[list
     kept = sums[cut : count - cut]
     kept[0] += sum(sums[:cut])
     return kept, beyond + sum(sums[count - cut :])
+
+
+class Clients:
+    """Each client is kept with probability parts / 2^32; items with tau kept clients are named.
+
+    ``tails[n]`` is the probability that tau or more of tau - 1 + n clients are kept, in parts of
+    2^-bits. The least that is not 0 has 512 of them, and each step loses one part at most, so all
+    are too low by less than 2^-480 (docs/proofs.md, section 13).
+    """
+
+    def __init__(self, parts: int, tau: int) -> None:
+        need(0 < parts < 1 << 32, "the rate must lie between 0 and 1")
+        need(0 < tau <= 100_000, "the threshold is out of range")
+        self.p, self.q, self.tau = parts, (1 << 32) - parts, tau
+        self.most = min(200_000, 16 * (tau << 32) // parts)  # others in the worst case
+        all_kept = parts ** (tau - 1)
+        self.bits = 512 + 32 * (tau - 1) - all_kept.bit_length() + 1
+        need(self.bits <= 20_000, "an item of tau clients is hardly ever named")
+        self.tails, self.last = [0], (all_kept << self.bits) >> 32 * (tau - 1)
+
+    def tail(self, k: int) -> int:
+        """Pr[Bin(k, p) >= tau], for k <= most + 1."""
+        while len(self.tails) <= k + 1 - self.tau:
+            n = len(self.tails) + self.tau - 2
+            self.tails.append(self.tails[-1] + (self.last * self.p >> 32))
+            self.last = self.last * (n + 1) * self.q // (n + 2 - self.tau) >> 32
+        return self.tails[max(0, k + 1 - self.tau)]
+
+    def added(self, x: int) -> int:
+        """The largest Pr[Bin(k+1, p) >= tau] - x Pr[Bin(k, p) >= tau], for x >= 1."""
+        k = self.worst((x << 32) - (self.q << _F), x << 32)
+        over = self.tail(k + 1) - (x * self.tail(k) >> _F) if k >= 0 else None
+        return self.bound(over)
+
+    def removed(self, x: int) -> int:
+        """The largest Pr[Bin(k, p) < tau] - x Pr[Bin(k+1, p) < tau], for x >= 1."""
+        share = (1 << _F + 32) - x * self.q
+        if share <= 0:
+            return 0
+        k, one = self.worst(share, 1 << _F + 32), 1 << self.bits
+        over = one - self.tail(k) - (x * (one - self.tail(k + 1)) >> _F) if k >= 0 else None
+        return self.bound(over)
+
+    def worst(self, share: int, whole: int) -> int:
+        """The most telling k: k + 1 is (tau - 1) whole / share, rounded up; or -1 if too large."""
+        k = max(1, ceil_div((self.tau - 1) * whole, share)) - 1
+        return k if k <= self.most else -1
+
+    def bound(self, value: int | None = None) -> int:
+        """In parts of 2^-256; no difference is more than p."""
+        most = self.p << _F - 32
+        return 2 + (most if value is None else min(max(0, value) >> self.bits - _F, most))
+
+    def losses(self, x: list[int], span: int) -> list[tuple[list[int], int]]:
+        """The laws of one round on a grid, for a client that is added and for one removed."""
+        up, down = [self.added(v) for v in x[span:]], [self.removed(v) for v in x[span:]]
+        down = list(accumulate(down, min))  # it falls with x
+        fall = list(enumerate(x[:span][::-1], 1))
+        back = [[(1 << _F) - v + (v * c[n] >> _F) + 1 for n, v in fall][::-1] for c in (down, up)]
+        return [_losses(below + above, x) for below, above in zip(back, (up, down), strict=True)]
+
+
+def rounds_together(
+    settings: list[tuple[int, int, int]],
+    total: Fraction,
+    replaced: bool,
+    base: Fraction,
+    span: int,
+    reach: int,
+) -> Fraction:
+    """A bound on delta at epsilon = total for (parts, tau, times) rounds of the same clients.
+
+    A client that is replaced is removed from one item and added to another in each of them.
+    """
+    x, fall = powers(base, span, reach)
+    ways: list[list[tuple[list[int], int]]] = [[], []]
+    for parts, tau, times in settings:
+        for n, law in enumerate(Clients(parts, tau).losses(x, span)):
+            ways[n].append(_power(*law, times, reach))
+    found = [ways[0] + ways[1]] if replaced else ways
+    return max(_excess(*_sum(laws, reach), total, fall) for laws in found)
+
+
+def _sum(laws: list[tuple[list[int], int]], reach: int) -> tuple[list[int], int]:
+    """The law of a sum of losses that have different laws."""
+    mass, beyond = laws[0]
+    for other, more in laws[1:]:
+        mass, beyond = _convolve(mass, other, reach, beyond + more)
+    return mass, beyond
 
 
 def survival(rule: dict[str, Any]) -> Survival:
@@ -498,6 +601,31 @@ def check_unit(
     return f"a unit spends {decimals(spent / delta)} of delta"
 
 
+def check_clients(
+    promise: dict[str, Any], rule: dict[str, Any], epsilon: Fraction, delta: Fraction
+) -> str:
+    """Clients that are kept with a probability, and items that are named from tau of them on."""
+    relations = {"add or remove one unit": "added or removed", "replace one unit": "replaced"}
+    need(promise["neighbours"] in relations, "the neighbour relation is unknown")
+    need(promise["keys_per_unit"] == promise["elements_per_key"] == 1, "a client holds one item")
+    parts, tau = whole(rule["parts"], 1 << 32), whole(rule["tau"], 100_000)
+    rounds, told = whole(rule["rounds"], 256), relations[promise["neighbours"]]
+    if rounds == 1 and told != "replaced":
+        clients, x = Clients(parts, tau), exp_bounds(epsilon)[0]
+        spent = Fraction(max(clients.added(x), clients.removed(x)), 1 << _F)
+    else:
+        span, reach = whole(rule["span"], 5000), whole(rule["reach"], 15_000)
+        base, settings = number(rule["base"]), [(parts, tau, rounds)]
+        spent = rounds_together(settings, epsilon, told == "replaced", base, span, reach)
+    need(spent <= delta, "a client spends more than is promised")
+    return (
+        f"epsilon {promise['epsilon']}, delta {promise['delta']} when one unit "
+        f"({promise['unit']!a}) is {told}; each is kept with probability {parts / (1 << 32):.6f} "
+        f"and items of {tau} or more are named, in {rounds} round{'s' if rounds > 1 else ''}; "
+        f"a client spends {decimals(spent / delta)} of delta"
+    )
+
+
 def budget(promise: dict[str, Any]) -> tuple[Fraction, Fraction]:
     epsilon, delta = number(promise["epsilon"]), number(promise["delta"])
     need(0 < epsilon <= 1000, "epsilon must lie in (0, 1000]")
@@ -518,6 +646,8 @@ def check(certificate: dict[str, Any]) -> str:
         )
         promise, rule = certificate["guarantee"], certificate["rule"]
         epsilon, delta = budget(promise)
+        if rule.get("name") == "sample and threshold":
+            return check_clients(promise, rule, epsilon, delta)
         keys = whole(promise["keys_per_unit"], 1_000_000)
         elements = whole(promise["elements_per_key"], 1_000_000)
         need(promise["neighbours"] == "add or remove one unit", "the neighbour relation is unknown")

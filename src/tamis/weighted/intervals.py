@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.answer import check_coverage
 from tamis.sampling.frequencies import check_frequencies
 from tamis.weighted import bands
 from tamis.weighted.laws import Column, Law
@@ -37,12 +37,6 @@ def intervals(law: Law, tokens: npt.ArrayLike, coverage: float = 0.95) -> tuple[
     j = check_frequencies(tokens, "tokens")
     ends = bands.offsets(law, j, lambda column: _ends(column, (1 - coverage) / 2))
     return j + ends[:, 0], j + ends[:, 1]
-
-
-def check_coverage(coverage: object) -> float:
-    if not isinstance(coverage, (int, float, np.floating)) or not 0 < coverage < 1:
-        raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {shown(coverage)}.")
-    return float(coverage)
 
 
 def _ends(column: Column, tail: float) -> Ints:

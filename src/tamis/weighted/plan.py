@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tamis.privacy.answer import check_coverage
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.curves import Curve
 from tamis.privacy.errors import InvalidInput
@@ -15,7 +16,7 @@ from tamis.privacy.guarantee import Guarantee, check_delta
 from tamis.sampling.frequencies import check_frequencies
 from tamis.sampling.schemes import Everything, Scheme
 from tamis.weighted.estimators import Centred, Moments, moments
-from tamis.weighted.intervals import check_coverage, intervals
+from tamis.weighted.intervals import intervals
 from tamis.weighted.mechanism import Mechanism, Tokens
 
 Floats = npt.NDArray[np.float64]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.engines.protocol import Engine, Request
+from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import NEIGHBOURS, REPLACED, Guarantee, check_bound
@@ -29,7 +30,6 @@ from tamis.sparse.noise import check_rate, two_sided
 from tamis.sparse.planning import Workload, suggest
 from tamis.sparse.recipe import FLAT, Recipe, choose, sized
 from tamis.sparse.sketch import Sketch
-from tamis.weighted.intervals import check_coverage
 
 Ints = npt.NDArray[np.int64]
 Neighbours = Literal["add or remove", "replace"]

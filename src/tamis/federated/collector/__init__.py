@@ -1,0 +1,1 @@
+"""A collector that devices report to."""

@@ -1,0 +1,22 @@
+"""What all queries together cost a client in its lifetime."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+
+from tamis.federated.rounds import Grid, delta
+from tamis.privacy.exact import exactly
+
+
+def spent(settings: Iterable[tuple[int, int, int]], epsilon: float, replaced: bool) -> Fraction:
+    """The delta at ``epsilon`` of all queries (parts, tau, rounds) that a client takes part in.
+
+    Guarantee: an upper bound, whatever order they come in and whatever their results were.
+    """
+    rounds: Counter[tuple[int, int]] = Counter()
+    for parts, tau, times in settings:
+        rounds[parts, tau] += times
+    together = tuple((*setting, times) for setting, times in sorted(rounds.items()))
+    return delta(together, exactly(epsilon), replaced, Grid.suited(epsilon, rounds.total()))

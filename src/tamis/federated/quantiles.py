@@ -1,0 +1,251 @@
+"""Quantiles of whole numbers that clients hold: by a search over rounds, or from one round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.federated.calibrate import PARTS, Promise
+from tamis.federated.levels import Levels
+from tamis.federated.mechanism import (
+    Histogram,
+    Neighbours,
+    SampleAndThreshold,
+    check_neighbours,
+)
+from tamis.privacy import answer
+from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.exact import exactly
+from tamis.privacy.guarantee import as_float, check_bound, check_delta, check_epsilon
+from tamis.sampling.arrow import Tabular, column_of
+from tamis.sampling.keys import key_column
+
+Ints = npt.NDArray[np.int64]
+
+_SHARE = 300  # a threshold may hide this part of the clients: far less than the sampling error
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Quantiles of whole numbers from 0 to ``domain`` - 1, one held by each client.
+
+    By binary search: in each round clients say in which of a few ranges they are. All quantiles in
+    ``at`` are searched for at once, at no further cost: with m of them there are m + 1 ranges. If
+    not ``interactive``, there is one round, in which every client tells its range on one level of
+    a tree that it draws at random: no search, and larger errors.
+
+    Guarantee: that of `SampleAndThreshold`, for all rounds together: ceil(log2(domain)), or 1.
+
+    ``clients`` is about how many there are, a public guess: the more, the higher a threshold
+    may be, and with it the share of clients that is asked.
+
+    >>> Quantiles(epsilon=1.0, delta=1e-6, domain=1024).rounds
+    10
+    """
+
+    epsilon: float
+    delta: float
+    domain: int
+    at: Sequence[float] = (0.5,)
+    clients: int = 10_000
+    interactive: bool = True
+    neighbours: Neighbours = "add or remove"
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon), check_delta(self.delta)
+        check_bound("clients", self.clients), check_neighbours(self.neighbours)
+        object.__setattr__(self, "domain", check_domain(self.domain))
+        object.__setattr__(self, "at", check_quantiles(self.at))
+
+    @property
+    def rounds(self) -> int:
+        return max(1, (self.domain - 1).bit_length()) if self.interactive else 1
+
+    @cached_property
+    def mechanism(self) -> SampleAndThreshold:
+        """What happens in each of the rounds."""
+        if not self.interactive:  # the finest ranges hold few clients
+            return SampleAndThreshold(self.epsilon, self.delta, neighbours=self.neighbours)
+        replaced = self.neighbours == "replace"
+        promise = Promise(exactly(self.epsilon), exactly(self.delta), replaced, self.rounds)
+        parts, tau = promise.with_needed(self.clients / _SHARE)
+        return SampleAndThreshold(
+            self.epsilon, self.delta, parts / PARTS, tau, self.neighbours, self.rounds
+        )
+
+    def start(self) -> Search:
+        whole = (0, self.domain)
+        return Search(tuple(self.at), self.domain, (whole,) * len(self.at))
+
+    def release(self, values: Any, coverage: float = 0.95) -> QuantileTable:
+        """The quantiles of values, one held by each client.
+
+        Each call tosses every client's coins anew, and **spends the budget again**.
+        """
+        answer.check_coverage(coverage)
+        held, search = value_column(values, self.domain), self.start()
+        if not self.interactive:
+            levels = Levels(self.domain)
+            found = self.mechanism.threshold(levels.answers(self.mechanism.sample(held)))
+            rows = levels.rows(found, tuple(self.at), coverage)
+            return QuantileTable.of(self.at, rows, self.mechanism)
+        while not search.done:
+            answers = search.answers(self.mechanism.sample(held))
+            search = search.after(self.mechanism.threshold(answers))
+        return search.table(self.mechanism, coverage)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What a round has said of a number: how many clients that were kept lie below it, of all."""
+
+    at: int
+    below: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is known between rounds: for each quantile, the first number and the one after it."""
+
+    at: tuple[float, ...]
+    domain: int
+    ranges: tuple[tuple[int, int], ...]
+    cuts: tuple[Cut, ...] = ()
+    blind: bool = False  # a round has named no range: there are too few clients
+
+    @property
+    def done(self) -> bool:
+        return self.blind or all(high - low <= 1 for low, high in self.ranges)
+
+    @property
+    def middles(self) -> list[int]:
+        """Where ranges that are still wide are cut."""
+        return sorted({(low + high) // 2 for low, high in self.ranges if high - low > 1})
+
+    @property
+    def task(self) -> dict[str, Any]:
+        """What clients are asked for in the next round."""
+        return {"cuts": self.middles}
+
+    def answers(self, values: pa.Array) -> pa.Array:
+        """Which range each number is in."""
+        places = np.searchsorted(np.array(self.middles), np.asarray(values), side="right")
+        return pc.cast(column_of(places), pa.large_string())
+
+    def after(self, counted: Histogram) -> Search:
+        """With the results of a round."""
+        names, many = (counted.table.column(c).to_pylist() for c in ("item", "token"))
+        tokens = dict(zip(names, many, strict=True))
+        counts = np.array([tokens.get(str(n), 0) for n in range(len(self.middles) + 1)])
+        whole = int(counts.sum())
+        if not whole:
+            return replace(self, blind=True)
+        below = dict(zip(self.middles, np.cumsum(counts)[:-1].tolist(), strict=True))
+        ranges = tuple(map(lambda q, r: _narrowed(q, r, below, whole), self.at, self.ranges))
+        cuts = tuple(Cut(middle, n, whole) for middle, n in below.items())
+        return replace(self, ranges=ranges, cuts=(*self.cuts, *cuts))
+
+    def table(self, mechanism: SampleAndThreshold, coverage: float = 0.95) -> QuantileTable:
+        pairs = zip(self.at, self.ranges, strict=True)
+        rows = [self._row(q, found, mechanism.p, coverage) for q, found in pairs]
+        return QuantileTable.of(self.at, rows, mechanism)
+
+    def _row(self, q: float, found: tuple[int, int], p: float, coverage: float) -> Row:
+        """The value, and the cuts around it that differ from q by more than chance."""
+        z, low, high = answer.quantile(coverage), 0, self.domain - 1
+        for cut in self.cuts:
+            share = cut.below / cut.of
+            margin = z * sqrt(max(q * (1 - q), share * (1 - share)) * (1 - p) / cut.of)
+            if share + margin < q:
+                low = max(low, cut.at)
+            elif share - margin > q:
+                high = min(high, cut.at - 1)
+        value = (found[0] + found[1] - 1) // 2
+        return value, min(low, value), max(high, value)
+
+
+Row = tuple[int, int, int]
+
+
+def _narrowed(
+    q: float, known: tuple[int, int], below: dict[int, int], whole: int
+) -> tuple[int, int]:
+    """The half in which the share of smaller numbers reaches q."""
+    low, high = known
+    middle = (low + high) // 2
+    if high - low <= 1:
+        return known
+    return (low, middle) if below[middle] >= q * whole else (middle, high)
+
+
+@dataclass(frozen=True)
+class QuantileTable(Tabular):
+    """One row for each quantile: the estimated number, and an interval for it."""
+
+    table: pa.Table
+    mechanism: SampleAndThreshold
+
+    @classmethod
+    def of(
+        cls, at: Sequence[float], rows: Sequence[Row], mechanism: SampleAndThreshold
+    ) -> QuantileTable:
+        names = ("estimate", "low", "high")
+        columns = dict(zip(names, np.array(rows, dtype=np.int64).T, strict=True))
+        values = {name: column_of(column) for name, column in columns.items()}
+        return cls(pa.table({"quantile": pa.array(list(at), pa.float64()), **values}), mechanism)
+
+    @property
+    def values(self) -> list[int]:
+        """The estimates, in the order that was asked for."""
+        return [int(v) for v in self.table.column("estimate").to_pylist()]
+
+    def __str__(self) -> str:
+        g = self.mechanism.guarantee
+        pairs = zip(self.table.column("quantile").to_pylist(), self.values, strict=True)
+        said = ", ".join(f"{q:g}: {value}" for q, value in pairs)
+        return f"quantiles {said}; epsilon {g.epsilon:g}, delta {g.delta:g} for one client"
+
+    __repr__ = __str__
+
+
+def check_domain(domain: object) -> int:
+    whole = isinstance(domain, (int, np.integer)) and not isinstance(domain, bool)
+    if whole and 1 <= int(domain) <= 1 << 62:  # type: ignore[call-overload]
+        return int(domain)  # type: ignore[call-overload, no-any-return]
+    raise InvalidInput(
+        f"domain must be a whole number from 1 to 2^62, how many different values there may be, "
+        f"not {shown(domain)}."
+    )
+
+
+def check_quantiles(at: object) -> tuple[float, ...]:
+    several = at if isinstance(at, (list, tuple, np.ndarray)) else [at]
+    found = tuple(as_float(q) for q in several)
+    if found and all(0 <= q <= 1 for q in found):
+        return found
+    raise InvalidInput("at must be numbers from 0 to 1, such as [0.25, 0.5, 0.75].")
+
+
+def value_column(values: Any, domain: int) -> pa.Array:
+    """Whole numbers inside of the domain."""
+    column = key_column(values, "values")
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if len(whole) and not pa.types.is_integer(whole.type):
+        raise InvalidInput("values must be whole numbers; round them, or number their classes.")
+    whole = whole.cast(pa.int64())
+    if len(whole):
+        ends = pc.min_max(whole).as_py()
+        if ends["min"] < 0 or ends["max"] >= domain:
+            raise InvalidInput(
+                f"values must lie from 0 to {domain - 1:,}, the domain; clip those that do not."
+            )
+    return whole

@@ -1,0 +1,48 @@
+"""Several rounds with the same clients: what all of their results together reveal.
+
+In each round the item of a client may be held by another number of others, which may depend on the
+results before. The exact profile is the worst case over all those numbers at each epsilon. It is
+taken at the points of a grid and joined by straight lines, which lie above it and are the profile
+of a privacy loss on the grid; such losses add up from round to round, whatever was seen before.
+
+Guarantee: `delta` is an upper bound, in whole numbers that round up (`privacy.verify`), for rounds
+each of which may depend on the results of those before (docs/proofs.md, section 13).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import exp, sqrt
+
+from tamis.privacy.verify import rounds_together
+
+Settings = tuple[tuple[int, int, int], ...]  # parts of 2^32, tau, and how many rounds
+
+_STEPS = 60  # of the grid, up to epsilon, for one round; more for more, whose losses are smaller
+_HIGHEST = 40.0  # loss that is told from an infinite one
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Losses are multiples of ln(base); a round's are cut off at span, and their sum at reach."""
+
+    base: Fraction
+    span: int
+    reach: int
+
+    @classmethod
+    def suited(cls, epsilon: float, rounds: int, fine: float = 1.0) -> Grid:
+        """Twice as fine, a quarter of the excess."""
+        highest = min(2 * epsilon, _HIGHEST)
+        step = highest / (2 * _STEPS * fine * sqrt(min(rounds, 64)))
+        span = int(highest / step)
+        return cls(Fraction(exp(step)), span, 2 * span)
+
+
+@lru_cache(1 << 12)
+def delta(settings: Settings, epsilon: Fraction, replaced: bool, grid: Grid) -> Fraction:
+    """An upper bound on delta at epsilon for a client that takes part in all of the rounds."""
+    found = rounds_together(list(settings), epsilon, replaced, grid.base, grid.span, grid.reach)
+    return min(found, Fraction(1))

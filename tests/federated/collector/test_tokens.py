@@ -1,0 +1,72 @@
+"""Enrolment tokens: who has one, and who has made one up."""
+
+from __future__ import annotations
+
+import base64
+import os
+import string
+
+import pytest
+
+from tamis.federated.collector.tokens import issue, nonce_of
+from tamis.federated.device import Refused
+from tamis.privacy.errors import InvalidInput
+
+KEY, QUERY, OTHER = bytes(range(32)), "0" * 32, "f" * 32
+
+
+def test_tokens_are_64_characters_that_need_no_quoting() -> None:
+    allowed = set(string.ascii_letters + string.digits + "-_")
+    for token in issue(KEY, QUERY, 100):
+        assert len(token) == 64
+        assert set(token) <= allowed
+
+
+def test_every_token_has_a_nonce_of_its_own() -> None:
+    nonces = [nonce_of(KEY, QUERY, token) for token in issue(KEY, QUERY, 1000)]
+    assert None not in nonces
+    assert {len(nonce or b"") for nonce in nonces} == {16}
+    assert len(set(nonces)) == 1000
+
+
+def test_a_token_is_for_one_query_and_one_key() -> None:
+    (token,) = issue(KEY, QUERY, 1)
+    assert nonce_of(KEY, QUERY, token) is not None
+    assert nonce_of(KEY, OTHER, token) is None
+    assert nonce_of(bytes(32), QUERY, token) is None
+
+
+def test_no_character_of_a_token_can_be_changed() -> None:
+    (token,) = issue(KEY, QUERY, 1)
+    for place, letter in enumerate(token):
+        other = "A" if letter != "A" else "B"
+        assert nonce_of(KEY, QUERY, token[:place] + other + token[place + 1 :]) is None
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", "A" * 63, "A" * 65, "A" * 64, "é" * 64, "A" * 62 + "==", "A" * 63 + "\n", "+/" * 32],
+)
+def test_what_is_no_token_has_no_nonce(token: str) -> None:
+    assert nonce_of(KEY, QUERY, token) is None
+
+
+def test_a_token_can_be_written_in_one_way_only() -> None:
+    (token,) = issue(KEY, QUERY, 1)
+    raw = base64.urlsafe_b64decode(token)
+    for other in (f"{token}=", f" {token}", f"{token}\n", token[:32] + "\n" + token[32:]):
+        assert nonce_of(KEY, QUERY, other) is None
+    assert base64.urlsafe_b64encode(raw).decode() == token
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True])
+def test_the_number_of_tokens_is_whole(count: int) -> None:
+    with pytest.raises(InvalidInput, match="count"):
+        issue(KEY, QUERY, count)
+
+
+def test_a_short_key_and_a_bad_query_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="32 random bytes"):
+        issue(b"", QUERY, 1)
+    with pytest.raises(Refused, match="32 hex digits"):
+        issue(os.urandom(32), "query", 1)
