@@ -195,8 +195,8 @@ class Histogram(Tabular):
             "token": many,
             "estimate": many / p,
             "standard_error": np.sqrt(many * (1 - p)) / p,
-            "low": many + stats.nbinom.ppf(tail, many, p),
-            "high": many + stats.nbinom.ppf(1 - tail, many + 1, p),
+            "low": many + np.asarray(stats.nbinom.ppf(tail, many, p)).astype(np.int64),
+            "high": many + np.asarray(stats.nbinom.ppf(1 - tail, many + 1, p)).astype(np.int64),
         }
         table = pa.table({"item": items, **{name: column_of(c) for name, c in columns.items()}})
         order = pc.sort_indices(table, sort_keys=[("token", "descending"), ("item", "ascending")])

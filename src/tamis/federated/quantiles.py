@@ -60,8 +60,10 @@ class Quantiles:
     neighbours: Neighbours = "add or remove"
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon), check_delta(self.delta)
-        check_bound("clients", self.clients), check_neighbours(self.neighbours)
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+        check_bound("clients", self.clients)
+        check_neighbours(self.neighbours)
         object.__setattr__(self, "domain", check_domain(self.domain))
         object.__setattr__(self, "at", check_quantiles(self.at))
 

@@ -8,7 +8,6 @@ from statistics import NormalDist
 from typing import Any
 
 from tamis.privacy.errors import InvalidInput, shown
-from tamis.privacy.guarantee import as_float
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,8 @@ def _number(value: float) -> str:
 
 
 def check_coverage(coverage: object) -> float:
+    from tamis.privacy.guarantee import as_float  # NumPy, which the command line starts without
+
     number = as_float(coverage)
     if not 0 < number < 1:
         raise InvalidInput(f"coverage must lie strictly between 0 and 1, not {shown(coverage)}.")

@@ -618,10 +618,11 @@ def check_clients(
         base, settings = number(rule["base"]), [(parts, tau, rounds)]
         spent = rounds_together(settings, epsilon, told == "replaced", base, span, reach)
     need(spent <= delta, "a client spends more than is promised")
+    p = decimals(Fraction(parts, 1 << 32))
     return (
         f"epsilon {promise['epsilon']}, delta {promise['delta']} when one unit "
-        f"({promise['unit']!a}) is {told}; each is kept with probability {parts / (1 << 32):.6f} "
-        f"and items of {tau} or more are named, in {rounds} round{'s' if rounds > 1 else ''}; "
+        f"({promise['unit']!a}) is {told}; each is kept with probability {p} and items "
+        f"of {tau} or more are named, in {rounds} round{'s' if rounds > 1 else ''}; "
         f"a client spends {decimals(spent / delta)} of delta"
     )
 

@@ -26,6 +26,7 @@ _WORDS = {
     pa.large_binary(): "binary",
     pa.bool_(): "boolean",
     pa.date32(): "date",
+    pa.float64(): "number",
 }
 
 

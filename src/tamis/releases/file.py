@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tamis.privacy.errors import BadData
 from tamis.releases.about import About, read_about
+from tamis.releases.collected.about import COLLECTED, AboutCollected, read_about_collected
 from tamis.releases.digest import digest, json_text, type_in_words
 from tamis.releases.summary.about import SUMMARY, AboutSummary, read_about_summary
 from tamis.releases.writing import as_path, whole_file
 
 NAME = b"tamis"
+AnyAbout = About | AboutSummary | AboutCollected
+
+
+_READ: dict[object, Callable[[Any], AnyAbout]] = {
+    SUMMARY: read_about_summary,
+    COLLECTED: read_about_collected,
+}
 
 
 class NoRelease(BadData):
@@ -46,16 +56,25 @@ def write(table: pa.Table, about: Described, path: str | Path) -> None:
 
     Dictionaries are made of the rows that are written, so they hold no other key.
     """
+    with whole_file(path) as file:
+        _write(table, about, file)
+
+
+def to_bytes(table: pa.Table, about: Described) -> bytes:
+    """The content of the file."""
+    buffer = BytesIO()
+    _write(table, about, buffer)
+    return buffer.getvalue()
+
+
+def _write(table: pa.Table, about: Described, file: BinaryIO) -> None:
     text, plain = json_text(footer(table, about)), table.replace_schema_metadata(None)
-    with (
-        whole_file(path) as file,
-        pq.ParquetWriter(file, plain.schema, compression="zstd") as writer,
-    ):
+    with pq.ParquetWriter(file, plain.schema, compression="zstd") as writer:
         writer.write_table(plain)
         writer.add_key_value_metadata({NAME: text})
 
 
-def read(path: str | Path) -> tuple[pa.Table, About | AboutSummary]:
+def read(path: str | Path) -> tuple[pa.Table, AnyAbout]:
     """The table and what the file says about itself; what does not fit together is refused."""
     if not as_path(path).is_file():
         raise BadData(f"there is no file {str(path)!r}; check the path.")
@@ -74,13 +93,12 @@ def read(path: str | Path) -> tuple[pa.Table, About | AboutSummary]:
     return plain, _about(text, plain, str(path))
 
 
-def _about(text: bytes, table: pa.Table, path: str) -> About | AboutSummary:
+def _about(text: bytes, table: pa.Table, path: str) -> AnyAbout:
     """What the footer says, if it is about this table."""
     try:
         said = json.loads(text)
         rest = {n: v for n, v in said.items() if n not in ("types", "digest")}
-        about: About | AboutSummary
-        about = read_about_summary(rest) if rest.get("kind") == SUMMARY else read_about(rest)
+        about: AnyAbout = _READ.get(rest.get("kind"), read_about)(rest)
         alike = json_text(said) == text
     except BadData:
         raise

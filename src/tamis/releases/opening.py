@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tamis.releases import file
+from tamis.releases.collected.about import AboutCollected
+from tamis.releases.collected.collected import Collected
 from tamis.releases.release import Release
 from tamis.releases.summary.about import AboutSummary
 from tamis.releases.summary.summary import Summary, read_nodes
@@ -13,11 +15,13 @@ from tamis.weighted.sample import PrivateSample
 
 
 def open_release(path: str | Path) -> Any:
-    """Open a release file: a `Release`, or a `Summary`, whichever it holds.
+    """Open a release file: a `Release`, a `Summary` or a `Collected`, whichever it holds.
 
     What was changed in it is refused: the rows, and what it says about itself, must fit the digest.
     """
     table, about = file.read(path)
+    if isinstance(about, AboutCollected):
+        return Collected(table, about)
     if isinstance(about, AboutSummary):
         return Summary(read_nodes(table, about), about)
     return Release(PrivateSample(table, about.plan), about)

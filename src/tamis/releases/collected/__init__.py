@@ -1,0 +1,1 @@
+"""What devices have reported: histograms, heavy hitters and quantiles, as a file."""
