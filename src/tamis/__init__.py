@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tamis import federated
     from tamis.privacy.certificate import Certificate
     from tamis.privacy.errors import (
         BadData,
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     )
     from tamis.privacy.guarantee import Guarantee
     from tamis.privacy.verify import Refused
+    from tamis.releases.collected.collected import Collected
     from tamis.releases.make import release
     from tamis.releases.opening import open_release as open
     from tamis.releases.release import Release
@@ -36,6 +38,7 @@ _FROM = {
     "Certificate": "privacy.certificate",
     "Custom": "sampling.schemes",
     "Dates": "sparse.attributes",
+    "Collected": "releases.collected.collected",
     "Domain": "sparse.domain",
     "Everything": "sampling.schemes",
     "Guarantee": "privacy.guarantee",
@@ -64,6 +67,7 @@ __all__ = [
     "Bins",
     "BudgetRefused",
     "Certificate",
+    "Collected",
     "Custom",
     "Dates",
     "Domain",
@@ -82,6 +86,7 @@ __all__ = [
     "Release",
     "Summary",
     "Whole",
+    "federated",
     "open",
     "plan",
     "release",
@@ -91,6 +96,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "federated":
+        return import_module("tamis.federated")
     if name not in _FROM:
         raise AttributeError(f"module 'tamis' has no attribute {name!r}")
     module, _, other = _FROM[name].partition(":")

@@ -6,7 +6,18 @@ from inspect import signature
 
 from cyclopts import App, Parameter
 
-from tamis.cli import budget, demo, plan, query, release, report, sanitize, summarize, verify
+from tamis.cli import (
+    budget,
+    collect,
+    demo,
+    plan,
+    query,
+    release,
+    report,
+    sanitize,
+    summarize,
+    verify,
+)
 
 _ABOUT = """Sift keyed data: which keys may be named, and how often they occur.
 
@@ -64,6 +75,20 @@ _budgets.command(budget.list_all, name="list", help_epilogue=budget.LIST_EXAMPLE
 _budgets.command(budget.show, help_epilogue=budget.SHOW_EXAMPLES, sort_key=3)
 _budgets.command(budget.history, help_epilogue=budget.HISTORY_EXAMPLES, sort_key=4)
 app.command(_budgets)
+
+_collecting = App(
+    name="collect",
+    help="Ask devices, and release what enough of them have answered.",
+    help_epilogue=collect.EXAMPLES,
+    sort_key=10,
+)
+_collecting.command(collect.create, help_epilogue=collect.CREATE_EXAMPLES, sort_key=1)
+_collecting.command(collect.serve, help_epilogue=collect.SERVE_EXAMPLES, sort_key=2)
+_collecting.command(collect.tokens, help_epilogue=collect.TOKENS_EXAMPLES, sort_key=3)
+_collecting.command(collect.status, help_epilogue=collect.STATUS_EXAMPLES, sort_key=4)
+_collecting.command(collect.close, help_epilogue=collect.CLOSE_EXAMPLES, sort_key=5)
+_collecting.command(collect.release, help_epilogue=collect.RELEASE_EXAMPLES, sort_key=6)
+app.command(_collecting)
 
 
 def names(of: App = app) -> tuple[set[str], set[str]]:

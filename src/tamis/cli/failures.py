@@ -6,11 +6,13 @@ import re
 from collections.abc import Collection
 
 from tamis.privacy.errors import (
+    AggregatorBusy,
     BadData,
     BudgetRefused,
     InvalidInput,
     LedgerDamaged,
     LedgerUnavailable,
+    StoreUnavailable,
 )
 from tamis.privacy.verify import Refused
 
@@ -35,6 +37,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (Refused, FAILED),
     (LedgerDamaged, FAILED),
     (LedgerUnavailable, FAILED),
+    (StoreUnavailable, FAILED),
+    (AggregatorBusy, FAILED),
 )
 
 
@@ -55,7 +59,8 @@ def explain(error: Exception, words: Collection[str] = ()) -> tuple[int, str]:
         from tamis.cli.usage import sentence
 
         return USAGE, sentence(error)
-    if isinstance(error, LedgerUnavailable) and isinstance(error.__context__, ImportError):
+    stores = (LedgerUnavailable, StoreUnavailable)
+    if isinstance(error, stores) and isinstance(error.__context__, ImportError):
         return MISSING, str(error)
     for kind, code in _CODES:
         if isinstance(error, kind):

@@ -23,6 +23,14 @@ class LedgerDamaged(Exception):
     """The ledger's history was edited, cut or put back; nothing may be charged to it."""
 
 
+class StoreUnavailable(Exception):
+    """The collector's database cannot be reached, read or written now."""
+
+
+class AggregatorBusy(Exception):
+    """Another aggregator works on the same database, or has done what is asked for."""
+
+
 class LedgerUnavailable(Exception):
     """The ledger cannot be reached, read or written now."""
 

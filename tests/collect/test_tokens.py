@@ -8,7 +8,7 @@ import string
 
 import pytest
 
-from tamis.federated.collector.tokens import issue, nonce_of
+from tamis.collect.tokens import issue, nonce_of
 from tamis.federated.device import Refused
 from tamis.privacy.errors import InvalidInput
 

@@ -1,0 +1,330 @@
+"""`tamis collect`: ask devices, and release what enough of them have answered."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from tamis.cli import files, streams
+from tamis.cli import options as o
+from tamis.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tamis.collect.collector import Collector, Status
+    from tamis.collect.enquiry import Asked
+
+EXAMPLES = """Examples:
+  tamis collect create --kind histogram --question "Which language do you use?" \\
+      --longest 20 --epsilon 1 --delta 1e-6 --window 7d
+  tamis collect serve --port 8000
+  tamis collect tokens QUERY 1000 -o tokens.txt
+  tamis collect status
+  tamis collect release QUERY -o release.parquet --wait
+  tamis collect simulate --clients 5000"""
+SERVE_EXAMPLES = """Examples:
+  tamis collect serve
+  tamis collect serve --store postgresql://collector@localhost/reports --port 8080"""
+CREATE_EXAMPLES = """Examples:
+  tamis collect create --kind histogram --question "Which language do you use?" \\
+      --longest 20 --epsilon 1 --delta 1e-6 --window 7d
+  tamis collect create --kind heavy-hitters --question "Which word did you type last?" \\
+      --longest 40 --rounds 5 --depth 10 --epsilon 1 --delta 1e-6 --window 1d
+  tamis collect create --kind quantiles --question "How many minutes today?" \\
+      --domain 1440 --at 0.5 --at 0.9 --clients 100000 \\
+      --epsilon 1 --delta 1e-6 --window 12h --budget devices"""
+TOKENS_EXAMPLES = """Examples:
+  tamis collect tokens QUERY 1000 -o tokens.txt
+  tamis collect tokens QUERY 10 --json"""
+STATUS_EXAMPLES = """Examples:
+  tamis collect status
+  tamis collect status QUERY --json"""
+CLOSE_EXAMPLES = """Examples:
+  tamis collect close QUERY
+  tamis collect close QUERY --abandon"""
+RELEASE_EXAMPLES = """Examples:
+  tamis collect release QUERY -o release.parquet
+  tamis collect release QUERY -o release.parquet --wait"""
+
+ASKED, PLACES = "What is asked", "Places"
+Store = Annotated[
+    str | None,
+    Parameter(
+        group=PLACES,
+        help="Where reports are kept: a file, or postgresql://... By default TAMIS_COLLECTOR, or "
+        "a file in your data folder.",
+    ),
+]
+Keys = Annotated[
+    str | None,
+    Parameter(group=PLACES, help="The folder of your keys, which the server must not see."),
+]
+QueryId = Annotated[str, Parameter(help="The id of a query, as create has printed it.")]
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def serve(
+    *,
+    host: Annotated[str, Parameter(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Parameter(help="0 takes a free one.", converter=o.whole)] = 8000,
+    store: Store = None,
+) -> None:
+    """Take sealed reports from devices, until it is stopped.
+
+    It cannot open them: the keys stay with whoever creates queries. It speaks plain
+    HTTP; put a server with TLS before it.
+    """
+    from tamis.collect.open import default_store
+    from tamis.collect.serve import serve as run
+
+    def ready(address: str, chosen: int) -> None:
+        streams.say(f"listening on http://{address}:{chosen}")
+
+    run(default_store(store), host, port, ready)
+
+
+def create(
+    *,
+    kind: Annotated[
+        Literal["histogram", "heavy-hitters", "quantiles"],
+        Parameter(group=ASKED, help="What is released of the answers."),
+    ],
+    question: Annotated[str, Parameter(group=ASKED, help="What devices are asked, in words.")],
+    epsilon: o.Epsilon,
+    delta: o.Delta,
+    window: Annotated[str, Parameter(help="How long each round is open: 90s, 10m, 12h or 7d.")],
+    longest: Annotated[
+        int, Parameter(group=ASKED, help="Items are text of so many bytes.", converter=o.whole)
+    ] = 0,
+    domain: Annotated[
+        int,
+        Parameter(group=ASKED, help="Items are whole numbers below this one.", converter=o.whole),
+    ] = 0,
+    rounds: Annotated[
+        int,
+        Parameter(group=ASKED, help="Heavy hitters in so many rounds.", converter=o.whole),
+    ] = 1,
+    depth: Annotated[
+        int | None,
+        Parameter(group=ASKED, help="So many characters of an item count.", converter=o.whole),
+    ] = None,
+    at: Annotated[
+        list[float] | None, Parameter(group=ASKED, help="Which quantile; repeat for more.")
+    ] = None,
+    clients: Annotated[
+        int,
+        Parameter(group=ASKED, help="For quantiles: about how many devices.", converter=o.whole),
+    ] = 10_000,
+    p: Annotated[float | None, Parameter(help="For a histogram: how many are kept.")] = None,
+    tau: Annotated[
+        int | None,
+        Parameter(help="For a histogram: how many must say the same.", converter=o.whole),
+    ] = None,
+    neighbours: Annotated[
+        Literal["add or remove", "replace"],
+        Parameter(help="What is hidden: whether a device took part, or what it said."),
+    ] = "add or remove",
+    coverage: o.Coverage = 0.95,
+    budget: o.Budget = None,
+    ledger: o.Ledger = None,
+    store: Store = None,
+    keys: Keys = None,
+    json: o.Json = False,
+) -> None:
+    """Publish a query to devices. Its id is printed.
+
+    Nothing is spent now. A budget is looked at, and charged when the first round is
+    counted.
+    """
+    seconds = _duration(window)
+    asked = _asked(kind, epsilon, delta, neighbours, domain, rounds, depth, at, clients, p, tau)
+    with _opened(store, keys) as collector:
+        query = collector.create(
+            asked,
+            question,
+            window=seconds,
+            longest=longest,
+            domain=0 if kind == "quantiles" else domain,
+            coverage=coverage,
+            budget=budget,
+            ledger=ledger,
+        )
+        (made,) = collector.status(query)
+        signer = collector.signer
+    if json:
+        streams.put_json({**asdict(made), "signer": signer})
+        return
+    streams.put(query)
+    each = f"in each of up to {made.rounds} rounds, " if made.rounds > 1 else ""
+    streams.say(f"open until {made.closes}: {each}a device is kept with probability {made.p:.4f},")
+    streams.say(f"and what at least {made.tau} of those kept say is released")
+    streams.say(f"devices check what they are asked with the signer {signer}")
+
+
+def tokens(
+    query: QueryId,
+    count: Annotated[int, Parameter(help="How many.", converter=o.whole)],
+    /,
+    *,
+    output: o.Output = None,
+    force: o.Force = False,
+    store: Store = None,
+    keys: Keys = None,
+    json: o.Json = False,
+) -> None:
+    """Make tokens, one on a line: each lets one device take part in the query."""
+    files.check_output(output, force)
+    with _opened(store, keys) as collector:
+        made = collector.tokens(query, count)
+    if json:
+        streams.put_json(made)
+    elif output is None or output == streams.STANDARD:
+        streams.put("\n".join(made))
+    else:
+        files.write_file(output, ("\n".join(made) + "\n").encode())
+        streams.say(f"written: {output}")
+
+
+def status(
+    query: Annotated[str | None, Parameter(help="The id of a query; without it, all.")] = None,
+    /,
+    *,
+    store: Store = None,
+    keys: Keys = None,
+    json: o.Json = False,
+) -> None:
+    """Show queries: what they ask, and until when. How many have answered is not told."""
+    with _opened(store, keys) as collector:
+        found = collector.status(query)
+    if json:
+        streams.put_json([asdict(each) for each in found])
+    elif not found:
+        streams.say("there is no query yet; make one with: tamis collect create")
+    else:
+        streams.put(_table(found))
+
+
+def close(
+    query: QueryId,
+    /,
+    *,
+    abandon: Annotated[
+        bool, Parameter(help="End the query, and delete its reports unseen.")
+    ] = False,
+    store: Store = None,
+    keys: Keys = None,
+) -> None:
+    """Close the round that is open, before its time."""
+    with _opened(store, keys) as collector:
+        if abandon:
+            collector.abandon(query)
+            streams.say(f"the query {query} has ended, and its reports are deleted")
+        else:
+            collector.close_window(query)
+            streams.say(f"closed: tamis collect release {query} counts what was reported")
+
+
+def release(
+    query: QueryId,
+    /,
+    *,
+    output: o.Output,
+    wait: Annotated[
+        bool, Parameter(help="Wait for windows to close, and run all rounds unattended.")
+    ] = False,
+    force: o.Force = False,
+    store: Store = None,
+    keys: Keys = None,
+    json: o.Json = False,
+) -> None:
+    """Count what was reported, and write the release. It is made once, and always the same.
+
+    Reports are opened here, and deleted with the key that opens them. For a query of
+    several rounds, each call counts the round that has closed and opens the next;
+    --wait does all of it.
+    """
+    files.check_output(output, force)
+    with _opened(store, keys) as collector:
+        content = collector.release(query, wait=wait, progress=_told)
+    files.write_file(str(output), content)
+    if json:
+        streams.put_json({"query": query, "release": output})
+    elif output != streams.STANDARD:
+        streams.say(f"written: {output}")
+
+
+def _opened(store: str | None, keys: str | None) -> Collector:
+    from tamis.collect.collector import Collector
+    from tamis.collect.open import default_store
+
+    return Collector(default_store(store), keys)
+
+
+def _asked(
+    kind: str,
+    epsilon: float,
+    delta: float,
+    neighbours: Any,
+    domain: int,
+    rounds: int,
+    depth: int | None,
+    at: list[float] | None,
+    clients: int,
+    p: float | None,
+    tau: int | None,
+) -> Asked:
+    from tamis.federated import HeavyHitters, Quantiles, SampleAndThreshold
+
+    if kind != "histogram" and (p is not None or tau is not None):
+        raise InvalidInput("--p and --tau are for a histogram; other kinds choose them.")
+    if kind != "heavy-hitters" and (rounds != 1 or depth is not None):
+        raise InvalidInput("--rounds and --depth are for heavy hitters.")
+    if kind != "quantiles" and at is not None:
+        raise InvalidInput("--at is for quantiles.")
+    if kind == "quantiles":
+        return Quantiles(epsilon, delta, domain, at or (0.5,), clients, neighbours=neighbours)
+    if kind == "heavy-hitters":
+        return HeavyHitters(epsilon, delta, rounds, depth, neighbours)  # type: ignore[arg-type]
+    return SampleAndThreshold(epsilon, delta, p, tau, neighbours)  # type: ignore[arg-type]
+
+
+def _duration(text: str) -> int:
+    """Seconds, from a number and a letter.
+
+    >>> _duration("90s"), _duration("12h")
+    (90, 43200)
+    """
+    found = re.fullmatch(r"(\d{1,9})([smhd])", text.strip())
+    if found is None:
+        raise InvalidInput(
+            f"--window takes a number and a letter, such as 90s, 10m, 12h or 7d, not {text!r}."
+        )
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _told(status: Status) -> None:
+    if status.state == "released":
+        streams.say(f"round {status.round} is counted; the release is made")
+    else:
+        streams.say(f"round {status.round} of {status.rounds} is open until {status.closes}")
+
+
+def _table(found: list[Status]) -> str:
+    from tamis.weighted.show import column, side_by_side
+
+    rows = [
+        {
+            "query": each.query,
+            "kind": each.kind,
+            "state": each.state,
+            "round": f"{each.round} of {each.rounds}",
+            "closes": each.closes,
+            "epsilon": f"{each.epsilon:g}",
+            "delta": f"{each.delta:g}",
+            "question": each.question,
+        }
+        for each in found
+    ]
+    return side_by_side([column(name, [row[name] for row in rows]) for name in rows[0]])

@@ -1,0 +1,296 @@
+"""The aggregator: makes queries, and releases what at least tau devices have reported."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from os import urandom
+from pathlib import Path
+from typing import Any, Literal
+
+from tamis.collect.counting import counted
+from tamis.collect.enquiry import Asked, Enquiry, known_text
+from tamis.collect.keys import Keys
+from tamis.collect.open import open_store
+from tamis.collect.records import Query, Round
+from tamis.collect.store import Store
+from tamis.collect.tokens import KEY, issue
+from tamis.federated.device import sign
+from tamis.privacy.answer import check_coverage
+from tamis.privacy.errors import InvalidInput, meant, shown
+from tamis.privacy.ledger import open_ledger
+from tamis.releases.collected.about import AboutCollected
+from tamis.releases.collected.collected import Collected
+
+State = Literal["not open yet", "open", "closed", "released", "closed without release"]
+Step = Literal["next round", "released"]
+
+
+class WindowOpen(InvalidInput):
+    """A round is still open, so nothing of it may be looked at."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What anybody may know of a query. How many have reported is not among it."""
+
+    query: str
+    kind: str
+    question: str
+    epsilon: float
+    delta: float
+    p: float
+    tau: int
+    round: int
+    rounds: int
+    opens: str
+    closes: str
+    state: State
+
+
+class Collector:
+    """Queries to devices, in a database that a server (`tamis collect serve`) shares.
+
+    Guarantee: of each query, one release leaves, which is private as its mechanism says, for every
+    client that keeps one coin and has one token. A budget is charged once for it, before anything
+    is made known of the reports, and raw reports are deleted with the key that opens them. Two
+    aggregators at once do not release twice, and one that died is followed by one that goes on.
+
+    ``store`` is a SQLite file or ``postgresql://...``; ``keys`` is the folder of the aggregator's
+    keys, which the server must not see (the user's data folder, if it is not given).
+    """
+
+    def __init__(
+        self,
+        store: str | Path,
+        keys: str | Path | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.keys = Keys(keys)
+        self._clock = clock
+        self._store: Store = open_store(store)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def __enter__(self) -> Collector:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def signer(self) -> str:
+        """The public key that devices check specifications with, in base64."""
+        return self.keys.public
+
+    # --- queries ---------------------------------------------------------------------------------
+
+    def create(
+        self,
+        asked: Asked,
+        question: str,
+        *,
+        window: float,
+        longest: int = 0,
+        domain: int = 0,
+        opens: float | None = None,
+        coverage: float = 0.95,
+        budget: str | None = None,
+        ledger: str | Path | None = None,
+    ) -> str:
+        """Publish a query; its id. Each of its rounds is open for ``window`` seconds.
+
+        ``asked`` is a `SampleAndThreshold` (with ``longest``, the most bytes of a text, or
+        ``domain``, how many whole numbers there are), `HeavyHitters` (with ``longest``) or
+        `Quantiles`. A ``budget`` that could not pay for it is refused now, and charged when the
+        first round is counted.
+        """
+        where = None if ledger is None else str(ledger)
+        if budget is None and where is not None:
+            raise InvalidInput("ledger is for a budget: name it with budget=.")
+        enquiry = Enquiry.of(
+            asked,
+            question,
+            window,
+            longest,
+            domain,
+            coverage=check_coverage(coverage),
+            budget=budget,
+            ledger=where,
+        )
+        if budget is not None:
+            with open_ledger(where) as opened:
+                opened.require(budget, enquiry.mechanism.guarantee)
+        query, now = uuid.uuid4().hex, self._clock()
+        first = self._round(
+            enquiry, query, 1, enquiry.start(), int(now if opens is None else opens)
+        )
+        self._store.add_query(Query(query, urandom(KEY), int(now), plan=enquiry.text()), first)
+        return query
+
+    def tokens(self, query: str, count: int) -> list[str]:
+        """New tokens: each lets one client take part in the query. Hand out one to each."""
+        return issue(self._find(query).token_key, query, count)
+
+    def status(self, query: str | None = None) -> list[Status]:
+        """All queries, or one, the oldest first."""
+        chosen = self._store.queries() if query is None else [self._find(query)]
+        return [self._status(each) for each in chosen]
+
+    def close_window(self, query: str) -> None:
+        """End the round that is open, before its time."""
+        newest = self._running(query)
+        self._store.close_round(query, newest.round)
+
+    def abandon(self, query: str) -> None:
+        """End the query, and delete its reports unseen. What was charged stays charged."""
+        with self._store.alone():
+            newest = self._running(query)
+            self._store.close_round(query, newest.round)
+            self._store.abandon(query, newest.round)
+            self.keys.forget(query)
+
+    # --- results ---------------------------------------------------------------------------------
+
+    def release(
+        self,
+        query: str,
+        *,
+        wait: bool = False,
+        progress: Callable[[Status], None] | None = None,
+    ) -> bytes:
+        """The release file of a query, made when its last round has closed; always the same one.
+
+        With ``wait``, windows are waited for and rounds follow each other unattended. Without it,
+        each call goes as far as it can: `WindowOpen` says until when the next round is open.
+        """
+        while (file := self._store.release_file(query)) is None:
+            try:
+                self.advance(query)
+            except WindowOpen:
+                if not wait:
+                    raise
+                time.sleep(min(1.0, max(0.05, self._running(query).closes - self._clock())))
+                continue
+            if progress is not None:
+                progress(self._status(self._find(query)))
+        self.keys.forget(query)  # one that died may have left it
+        return file
+
+    def advance(self, query: str) -> Step:
+        """Count the round that has closed, and publish the next one or the release.
+
+        Guarantee: whatever happens on the way, a round is counted and a release made once, and the
+        budget charged once. All that leaves here is a function of counts of at least tau clients.
+        """
+        with self._store.alone():
+            newest = self._closed(query)
+            enquiry = Enquiry.read(self._find(query).plan)
+            asked, opener = newest.asked, self.keys.opener(query)
+            entry = self._charge(query, enquiry)
+            bodies = self._store.reports(query, newest.round)
+            found = counted(enquiry.mechanism, asked, bodies, opener, enquiry.coverage)
+            known = enquiry.read_known(newest.known).after(found)
+            if not known.done:
+                opens = int(self._clock())
+                self._store.next_round(self._round(enquiry, query, newest.round + 1, known, opens))
+                return "next round"
+            about = AboutCollected(
+                enquiry.mechanism,
+                enquiry.kind,
+                enquiry.question,
+                query,
+                enquiry.domain,
+                enquiry.coverage,
+                entry,
+            )
+            made = Collected(enquiry.result(known), about)
+            self._store.release(query, newest.round, made.to_bytes())
+            self.keys.forget(query)
+            return "released"
+
+    def _charge(self, query: str, enquiry: Enquiry) -> dict[str, Any] | None:
+        """Once for a query: an entry that is there from an aggregator that died counts."""
+        if enquiry.budget is None:
+            return None
+        purpose = f"collected by query {query}"
+        with open_ledger(enquiry.ledger) as ledger:
+            for entry in ledger.history(enquiry.budget):
+                if entry.purpose == purpose:
+                    return entry.describe()
+            guarantee = enquiry.mechanism.guarantee
+            return ledger.charge(enquiry.budget, guarantee, purpose).describe()
+
+    # --- rounds ----------------------------------------------------------------------------------
+
+    def _round(self, enquiry: Enquiry, query: str, number: int, known: Any, opens: int) -> Round:
+        if number == 1:
+            seal = self.keys.new_opener(query)
+        else:
+            newest = self._store.newest(query)
+            seal = newest.asked.seal if newest else ""
+        asked = enquiry.specification(query, number, known, opens, seal)
+        return Round.of(asked, sign(asked, self.keys.signer()), known_text(known))
+
+    def _closed(self, query: str) -> Round:
+        """The newest round, closed; refused while its window is open."""
+        newest = self._running(query)
+        if newest.state == "open":
+            if self._clock() < newest.closes:
+                raise WindowOpen(
+                    f"Round {newest.round} of the query {query} is open until "
+                    f"{_moment(newest.closes)}; wait for it, or close it before."
+                )
+            self._store.close_round(query, newest.round)
+        return newest
+
+    def _running(self, query: str) -> Round:
+        found = self._find(query)
+        newest = self._store.newest(query)
+        if found.state != "running" or newest is None:
+            raise InvalidInput(f"The query {query} has ended: it is {found.state}.")
+        return newest
+
+    def _find(self, query: str) -> Query:
+        found = self._store.query(str(query))
+        if found is None:
+            known = [each.query for each in self._store.queries()]
+            hint = meant(str(query), known) or " See which there are: tamis collect status."
+            raise InvalidInput(f"There is no query {shown(query)}.{hint}")
+        return found
+
+    def _status(self, query: Query) -> Status:
+        newest = self._store.newest(query.query)
+        if newest is None:
+            raise InvalidInput(f"The query {query.query} has no round: the database is damaged.")
+        asked = newest.asked
+        return Status(
+            query.query,
+            asked.kind,
+            asked.question,
+            asked.epsilon,
+            asked.delta,
+            asked.parts / (1 << 32),
+            asked.tau,
+            asked.round,
+            asked.rounds,
+            _moment(newest.opens),
+            _moment(newest.closes),
+            self._state(query, newest),
+        )
+
+    def _state(self, query: Query, newest: Round) -> State:
+        if query.state != "running":
+            return query.state
+        now = self._clock()
+        if newest.state != "open" or now >= newest.closes:
+            return "closed"
+        return "open" if now >= newest.opens else "not open yet"
+
+
+def _moment(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,66 @@
+"""Opening the sealed reports of a round, and counting what may be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pyarrow as pa
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from tamis.federated import Histogram, SampleAndThreshold
+from tamis.federated.device import Refused, Specification, unseal
+from tamis.federated.hitters import END
+
+
+def counted(
+    mechanism: SampleAndThreshold,
+    asked: Specification,
+    bodies: Iterable[bytes],
+    opener: X25519PrivateKey,
+    coverage: float,
+) -> Histogram:
+    """The answers of at least tau clients, of a round whose reports are from different clients.
+
+    Null reports, and reports that cannot be opened or answer something else, count for nothing, and
+    nothing is said of them.
+    """
+    sensible, found = _sensible(asked), list[str]()
+    for body in bodies:
+        try:
+            said = unseal(asked, body, opener)
+        except Refused:
+            continue
+        if said is not None and (answer := _text(said)) is not None and sensible(answer):
+            found.append(answer)
+    return mechanism.threshold(pa.array(found, pa.large_string()), coverage)
+
+
+def _text(said: bytes) -> str | None:
+    try:
+        return said.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _sensible(asked: Specification) -> Callable[[str], bool]:
+    """Whether an answer is one that a client which keeps to the rules may give."""
+    if asked.schema["type"] == "integer":
+        cuts = asked.task.get("cuts")
+        most = asked.schema["domain"] if cuts is None else len(cuts) + 1
+        return lambda answer: _is_number(answer, most)
+    if asked.kind == "histogram":
+        return lambda answer: END not in answer
+    length, known = asked.task["length"], asked.task["known"]
+    live = frozenset(asked.task["prefixes"])
+
+    def grows(answer: str) -> bool:
+        whole = len(answer) == length or (len(answer) < length and answer.endswith(END))
+        return whole and END not in answer[:-1] and (not known or answer[:known] in live)
+
+    return grows
+
+
+def _is_number(answer: str, most: int) -> bool:
+    """Digits as a number is written, of one below ``most``."""
+    plain = answer.isascii() and answer.isdigit() and len(answer) <= 20
+    return plain and str(int(answer)) == answer and int(answer) < most

@@ -1,0 +1,88 @@
+"""The keys of an aggregator: one to sign with, and for each query one that opens its reports."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from tamis.federated.device import query_bytes
+from tamis.privacy.errors import BadData, InvalidInput
+from tamis.privacy.ledger.head import make_private, sync_folder
+from tamis.privacy.ledger.open import data_folder
+
+_SIZE = 32
+
+
+class Keys:
+    """Files of 32 bytes that only their owner may read, in a folder of their own.
+
+    Only the aggregator has this folder: the server must not see it. A key that opens reports is
+    deleted when its query is released, so that nobody can open copies of them afterwards.
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = Path(folder).expanduser() if folder else data_folder() / "collector-keys"
+        if self.folder.exists() and not self.folder.is_dir():
+            raise InvalidInput(f"keys must be a folder, and {str(self.folder)!r} is a file.")
+
+    def signer(self) -> Ed25519PrivateKey:
+        """The key that signs specifications, made when it is first needed."""
+        path = self.folder / "signer.key"
+        if not path.exists():
+            self._write(path, Ed25519PrivateKey.generate().private_bytes_raw())
+        return Ed25519PrivateKey.from_private_bytes(self._read(path))
+
+    @property
+    def public(self) -> str:
+        """What devices must know: base64 of the public part of the signer."""
+        return _text(self.signer().public_key().public_bytes_raw())
+
+    def new_opener(self, query: str) -> str:
+        """A new key for a query; the public part, in base64."""
+        key = X25519PrivateKey.generate()
+        self._write(self._place(query), key.private_bytes_raw())
+        return _text(key.public_key().public_bytes_raw())
+
+    def opener(self, query: str) -> X25519PrivateKey:
+        path = self._place(query)
+        if not path.exists():
+            raise InvalidInput(
+                f"the key of the query {query} is not in {str(self.folder)!r}: its reports can be "
+                "opened only where the query was created."
+            )
+        return X25519PrivateKey.from_private_bytes(self._read(path))
+
+    def forget(self, query: str) -> None:
+        self._place(query).unlink(missing_ok=True)
+
+    def _place(self, query: str) -> Path:
+        return self.folder / f"{query_bytes(query).hex()}.key"
+
+    def _write(self, path: Path, key: bytes) -> None:
+        make_private(self.folder)
+        new = path.with_suffix(f".{os.urandom(4).hex()}.new")
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(new, path)  # never in place of one that is there
+        except FileExistsError:
+            pass
+        finally:
+            new.unlink()
+        sync_folder(self.folder)
+
+    def _read(self, path: Path) -> bytes:
+        found = path.read_bytes()
+        if len(found) != _SIZE:
+            raise BadData(f"{path.name!r} is not a key: put back a copy of it.")
+        return found
+
+
+def _text(key: bytes) -> str:
+    return base64.b64encode(key).decode()

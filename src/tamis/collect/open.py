@@ -1,0 +1,78 @@
+"""Which database: a file, or a PostgreSQL server; and a connection to it that comes back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+from tamis.collect.sqlite import SqliteStore
+from tamis.collect.store import Store
+from tamis.privacy.errors import InvalidInput, StoreUnavailable
+from tamis.privacy.ledger.head import make_private
+from tamis.privacy.ledger.open import data_folder
+
+VARIABLE = "TAMIS_COLLECTOR"
+_SERVERS = ("postgresql://", "postgres://")
+T = TypeVar("T")
+
+
+def open_store(where: str | Path) -> Store:
+    """Opens a collector's database, and makes it when it is not there.
+
+    A path is a SQLite file; ``postgresql://user@host/database`` is a PostgreSQL server.
+    """
+    if isinstance(where, str) and where.startswith(_SERVERS):
+        from tamis.collect.postgres import PostgresStore
+
+        return PostgresStore(where)
+    if isinstance(where, str) and "://" in where:
+        raise InvalidInput(
+            "A collector's database is a file or begins with postgresql://; other addresses are "
+            "not known."
+        )
+    if not str(where) or Path(where).is_dir():
+        raise InvalidInput(
+            f"The collector's database must be a file, and {str(where)!r} is a folder; add a file "
+            "name to it."
+        )
+    return SqliteStore(Path(where).expanduser().absolute())
+
+
+def default_store(where: str | None) -> str:
+    """What is given, or the environment variable ``TAMIS_COLLECTOR``, or the user's own file."""
+    if where is not None:
+        return where
+    if named := os.environ.get(VARIABLE):
+        return named
+    make_private(data_folder())
+    return str(data_folder() / "collector.sqlite")
+
+
+class Connection:
+    """A database for the threads of a server, one at a time; opened again after it has failed."""
+
+    def __init__(self, where: str | Path) -> None:
+        self._where = where
+        self._lock = Lock()
+        self._store: Store | None = open_store(where)
+
+    def ask(self, question: Callable[[Store], T]) -> T:
+        with self._lock:
+            try:
+                self._store = self._store or open_store(self._where)
+                return question(self._store)
+            except (StoreUnavailable, InvalidInput) as error:
+                self._drop()
+                raise StoreUnavailable(str(error)) from error
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._store is not None:
+            self._store.close()
+        self._store = None

@@ -1,0 +1,70 @@
+"""What the collector keeps, and what can become of a report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal, NamedTuple
+
+from tamis.federated.device import Specification, body_size
+
+QueryState = Literal["running", "released", "closed without release"]
+RoundState = Literal["open", "closed", "done"]
+
+
+class Outcome(Enum):
+    """What became of a report."""
+
+    TAKEN = "taken"
+    AGAIN = "taken before, as it is"
+    REPORTED = "the token has reported"
+    ID_TAKEN = "the id is taken"
+    CLOSED = "the window has closed"
+    EARLY = "the window is not open yet"
+    WRONG_ROUND = "there is no such round"
+    WRONG_SIZE = "not the size of the round"
+
+
+@dataclass(frozen=True)
+class Query:
+    query: str
+    token_key: bytes = field(repr=False)
+    created: int
+    state: QueryState = "running"
+    plan: str = ""  # what is asked in all rounds, for the aggregator
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of a query: its signed specification, and what the server must know of it."""
+
+    query: str
+    round: int
+    envelope: str  # as JSON text
+    opens: int
+    closes: int
+    body_size: int
+    state: RoundState = "open"
+    known: str = ""  # from the rounds before, for the aggregator: nothing that is not released
+
+    @classmethod
+    def of(cls, asked: Specification, envelope: dict[str, str], known: str = "") -> Round:
+        """A new round, from its specification and the envelope that holds it."""
+        window, text = (asked.opens, asked.closes), json.dumps(envelope)
+        return cls(asked.query, asked.round, text, *window, body_size(asked), known=known)
+
+    @property
+    def asked(self) -> Specification:
+        """What it asks; whoever reads it here trusts the database, and checks no signature."""
+        return Specification.read(json.loads(self.envelope)["specification"])
+
+
+class Report(NamedTuple):
+    """A sealed report, with the nonce of the token that came with it."""
+
+    query: str
+    round: int
+    nonce: bytes
+    report: bytes  # its id
+    body: bytes
