@@ -106,8 +106,11 @@ class SqliteStore(Store):
 
     def _check_owner(self) -> None:
         """Files of other programs are left alone."""
+        self.run("BEGIN")  # both of one moment: somebody may be making the tables
+        used = self.run("SELECT 1 FROM sqlite_master LIMIT 1")
         owner = self.run("PRAGMA application_id")[0][0]
-        if owner != _APPLICATION and self.run("SELECT 1 FROM sqlite_master LIMIT 1"):
+        self.run("COMMIT")
+        if owner != _APPLICATION and used:
             raise InvalidInput(
                 f"{str(self.path)!r} is another database, not one of a collector; "
                 "name another file."
