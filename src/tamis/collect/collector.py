@@ -21,11 +21,13 @@ from tamis.collect.tokens import KEY, issue
 from tamis.federated.device import sign
 from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import InvalidInput, meant, shown
+from tamis.privacy.guarantee import as_float
 from tamis.privacy.ledger import open_ledger
 from tamis.releases.collected.about import AboutCollected
 from tamis.releases.collected.collected import Collected
 
 State = Literal["not open yet", "open", "closed", "released", "closed without release"]
+_FAR = 366 * 24 * 3600  # seconds before a query opens, at most
 Step = Literal["next round", "released"]
 
 
@@ -126,10 +128,15 @@ class Collector:
             with open_ledger(where) as opened:
                 opened.require(budget, enquiry.mechanism.guarantee)
         query, now = uuid.uuid4().hex, self._clock()
-        first = self._round(
-            enquiry, query, 1, enquiry.start(), int(now if opens is None else opens)
-        )
-        self._store.add_query(Query(query, urandom(KEY), int(now), plan=enquiry.text()), first)
+        begins = now if opens is None else as_float(opens)
+        if not now - window < begins < now + _FAR:
+            raise InvalidInput("opens must be a time in seconds since 1970, and not long past.")
+        try:
+            first = self._round(enquiry, query, 1, enquiry.start(), int(begins))
+            self._store.add_query(Query(query, urandom(KEY), int(now), plan=enquiry.text()), first)
+        except BaseException:
+            self.keys.forget(query)
+            raise
         return query
 
     def tokens(self, query: str, count: int) -> list[str]:

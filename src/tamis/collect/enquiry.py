@@ -13,7 +13,7 @@ from tamis.federated import HeavyHitters, Histogram, Quantiles, SampleAndThresho
 from tamis.federated.calibrate import PARTS
 from tamis.federated.device import LONGEST_ANSWER, Specification, longest_answer
 from tamis.federated.hitters import Tree
-from tamis.federated.quantiles import Cut, Search
+from tamis.federated.quantiles import Cut, Search, check_domain
 from tamis.privacy.errors import InvalidInput, shown
 from tamis.releases.collected.collected import rows_of
 
@@ -104,7 +104,9 @@ class Enquiry:
                 "say what clients hold: text, with longest (the most bytes), or whole numbers, "
                 "with domain (how many there are)."
             )
-        return replace(made, longest=_longest(longest) if longest else 0, domain=domain)
+        if longest:
+            return replace(made, longest=_longest(longest))
+        return replace(made, domain=check_domain(domain))
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -1,0 +1,410 @@
+"""The aggregator: what it releases, when, how often, and what becomes of the reports."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tamis.collect.collector import Collector, Status, WindowOpen
+from tamis.collect.records import Outcome
+from tamis.federated import HeavyHitters, Quantiles, SampleAndThreshold
+from tamis.federated.device import seal
+from tamis.privacy.errors import AggregatorBusy, BudgetRefused, InvalidInput
+from tamis.privacy.ledger import open_ledger
+from tamis.releases.collected.collected import Collected
+from tests.collect.fleet import Clock, Fleet, footer, rows
+
+MADE = SampleAndThreshold(1.0, 1e-6)
+WORDS = ["apple"] * 200 + ["pear"] * 120 + ["quince"] * 3
+HOUR = 3600
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def opened(where: str, tmp_path: Path, clock: Clock) -> Iterator[Callable[[], Collector]]:
+    """Opens aggregators of the same database and the same keys."""
+    made: list[Collector] = []
+
+    def another() -> Collector:
+        made.append(Collector(where, tmp_path / "keys", clock))
+        return made[-1]
+
+    yield another
+    for each in made:
+        each.close()
+
+
+def asked(collector: Collector, **others: Any) -> str:
+    options = {"window": HOUR, "longest": 20, **others}
+    return collector.create(MADE, "Which fruit did you eat?", **options)
+
+
+# --- what is released ---------------------------------------------------------------------------
+
+
+def test_what_tau_sampled_devices_say_is_released_and_nothing_else(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector = opened()
+    fleet = Fleet(collector, asked(collector), WORDS)
+    assert set(fleet.report(clock.now)) == {Outcome.TAKEN}
+    clock.now += HOUR
+    found = rows(collector.release(fleet.query))
+    assert {row["item"]: row["token"] for row in found} == fleet.named(MADE.tau)
+    assert "quince" not in {row["item"] for row in found}
+    assert all(row["low"] <= row["estimate"] <= row["high"] for row in found)
+
+
+def test_whole_numbers_are_released_as_numbers(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector = opened()
+    query = asked(collector, longest=0, domain=12)
+    fleet = Fleet(collector, query, [3] * 300 + [11] * 200)
+    fleet.report(clock.now)
+    collector.close_window(query)
+    assert {row["item"] for row in rows(collector.release(query))} == {3, 11}
+
+
+def test_heavy_hitters_are_found_round_by_round(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector, made = opened(), HeavyHitters(2.0, 1e-5, rounds=3, depth=6)
+    query = collector.create(made, "Which fruit?", window=HOUR, longest=20)
+    fleet = Fleet(collector, query, ["apple"] * 300 + ["apples"] * 200 + ["fig"] * 300)
+    steps, named = [], dict[str, int]()
+    for _ in range(3):
+        fleet.report(clock.now)
+        named |= {k: n for k, n in fleet.named(made.mechanism.tau).items() if k.endswith("\0")}
+        clock.now += HOUR
+        last = fleet.named(made.mechanism.tau)
+        steps.append(collector.advance(query))
+    assert steps == ["next round", "next round", "released"]
+    tokens = {row["item"]: row["token"] for row in rows(collector.release(query))}
+    assert tokens == {k.removesuffix("\0"): n for k, n in (named | last).items()}
+    assert set(tokens) == {"apple", "apples", "fig"}
+
+
+def test_quantiles_are_searched_for_round_by_round(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector, made = opened(), Quantiles(2.0, 1e-5, 16, (0.25, 0.75))
+    query = collector.create(made, "How many?", window=HOUR)
+    held = np.random.default_rng(1).integers(0, 16, 1500)
+    fleet = Fleet(collector, query, held.tolist())
+    for _ in range(made.rounds):
+        fleet.report(clock.now)
+        clock.now += HOUR
+        step = collector.advance(query)
+    assert step == "released"
+    low, high = (row["estimate"] for row in rows(collector.release(query)))
+    assert abs(low - 3) <= 1
+    assert abs(high - 11) <= 1
+
+
+def test_the_release_says_nothing_of_who_or_how_many_reported(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector, files = opened(), []
+    for many in (WORDS, WORDS + ["rare"] * 2):
+        fleet = Fleet(collector, asked(collector), many)
+        fleet.report(clock.now)
+        collector.close_window(fleet.query)
+        files.append(footer(collector.release(fleet.query)))
+    own = ("query", "digest")
+    assert {k: v for k, v in files[0].items() if k not in own} == {
+        k: v for k, v in files[1].items() if k not in own
+    }
+
+
+def test_the_status_of_a_query_tells_no_numbers_of_reports(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector = opened()
+    fleet = Fleet(collector, asked(collector), WORDS)
+    before = collector.status()
+    fleet.report(clock.now)
+    assert collector.status() == before
+    assert [field.name for field in fields(Status)] == [
+        *("query", "kind", "question", "epsilon", "delta", "p", "tau"),
+        *("round", "rounds", "opens", "closes", "state"),
+    ]
+
+
+# --- what counts --------------------------------------------------------------------------------
+
+
+def test_reports_that_cannot_be_opened_or_say_something_else_do_not_count(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    fleet = Fleet(collector, query, [])
+    spec, tokens = fleet.asked(), collector.tokens(query, 400)
+    bad = [
+        lambda: os.urandom(16) + spec.round.to_bytes(2, "big") + os.urandom(spec.size + 48),
+        lambda: seal(spec, os.urandom(16), b"\xff\xfe"),
+        lambda: seal(spec, os.urandom(16), b"apple\0"),
+        lambda: os.urandom(16) + seal(spec, os.urandom(16), b"apple")[16:],  # under another id
+    ]
+    bodies = [bad[n % 4]() for n in range(400)]
+    taken = [fleet.sealed(spec, t, body) for t, body in zip(tokens, bodies, strict=True)]
+    assert set(collector._store.take(taken, clock.now)) == {Outcome.TAKEN}
+    collector.close_window(query)
+    assert rows(collector.release(query)) == []
+
+
+def test_a_device_counts_once_however_often_it_reports(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    fleet = Fleet(collector, query, [])
+    spec, tokens = fleet.asked(), collector.tokens(query, MADE.tau - 1)
+    for _ in range(5):
+        bodies = [seal(spec, os.urandom(16), b"apple") for _ in tokens]
+        sent = [fleet.sealed(spec, t, b) for t, b in zip(tokens, bodies, strict=True)]
+        collector._store.take(sent, clock.now)
+    collector.close_window(query)
+    assert rows(collector.release(query)) == []
+
+
+# --- once ---------------------------------------------------------------------------------------
+
+
+def test_nothing_is_counted_while_the_window_is_open(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    clock.now += HOUR - 1
+    with pytest.raises(WindowOpen, match=r"Round 1 .* is open until 2027-01-15 09:00:00 UTC"):
+        collector.release(query)
+    clock.now += 1
+    assert rows(collector.release(query)) == []
+
+
+def test_a_release_is_made_once_and_charged_once(
+    opened: Callable[[], Collector], clock: Clock, tmp_path: Path
+) -> None:
+    collector, ledger = opened(), tmp_path / "ledger.sqlite"
+    with open_ledger(ledger) as book:
+        book.create("devices", 1.0, 1e-6, "client")
+    query = asked(collector, budget="devices", ledger=ledger)
+    fleet = Fleet(collector, query, WORDS)
+    fleet.report(clock.now)
+    clock.now += HOUR
+    first = collector.release(query)
+    assert collector.release(query) == opened().release(query) == first
+    with pytest.raises(InvalidInput, match="has ended: it is released"):
+        collector.advance(query)
+    with open_ledger(ledger) as book:
+        (entry,) = book.history("devices")
+    assert footer(first)["ledger"]["digest"] == entry.digest
+
+
+def test_an_aggregator_that_dies_after_the_charge_is_followed_by_one_that_charges_no_more(
+    opened: Callable[[], Collector],
+    clock: Clock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collector, ledger = opened(), tmp_path / "ledger.sqlite"
+    with open_ledger(ledger) as book:
+        book.create("devices", 1.0, 1e-6, "client")
+    query = asked(collector, budget="devices", ledger=ledger)
+    fleet = Fleet(collector, query, WORDS)
+    fleet.report(clock.now)
+    clock.now += HOUR
+    with monkeypatch.context() as dying:
+        dying.setattr(Collected, "to_bytes", lambda self: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            collector.release(query)
+    assert collector.status(query)[0].state == "closed"
+    found = rows(opened().release(query))
+    assert {row["item"]: row["token"] for row in found} == fleet.named(MADE.tau)
+    with open_ledger(ledger) as book:
+        assert len(book.history("devices")) == 1
+
+
+def test_two_aggregators_at_once_release_once(
+    opened: Callable[[], Collector], clock: Clock, tmp_path: Path
+) -> None:
+    collector, ledger = opened(), tmp_path / "ledger.sqlite"
+    with open_ledger(ledger) as book:
+        book.create("devices", 1.0, 1e-6, "client")
+    query = asked(collector, budget="devices", ledger=ledger)
+    Fleet(collector, query, WORDS).report(clock.now)
+    clock.now += HOUR
+    files, busy = list[bytes](), list[str]()
+
+    def work(mine: Collector) -> None:
+        try:
+            files.append(mine.release(query))
+        except (AggregatorBusy, InvalidInput) as error:
+            busy.append(str(error))
+
+    threads = [threading.Thread(target=work, args=(opened(),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert files
+    assert len(files) + len(busy) == 4
+    assert set(files) == {collector.release(query)}
+    with open_ledger(ledger) as book:
+        assert len(book.history("devices")) == 1
+
+
+def test_while_one_aggregator_works_another_is_told_so(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    one, other = opened(), opened()
+    query = asked(one)
+    clock.now += HOUR
+    with one._store.alone(), pytest.raises(AggregatorBusy, match="Another aggregator"):
+        other.release(query)
+    assert rows(other.release(query)) == []
+
+
+# --- afterwards ---------------------------------------------------------------------------------
+
+
+def test_reports_and_the_key_that_opens_them_are_gone_after_the_release(
+    opened: Callable[[], Collector], clock: Clock, tmp_path: Path
+) -> None:
+    collector = opened()
+    fleet = Fleet(collector, asked(collector), WORDS)
+    fleet.report(clock.now)
+    assert len(list(collector._store.reports(fleet.query, 1))) == len(WORDS)
+    clock.now += HOUR
+    collector.release(fleet.query)
+    assert list(collector._store.reports(fleet.query, 1)) == []
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["signer.key"]
+    assert fleet.report(clock.now) == [Outcome.CLOSED] * len(WORDS)
+
+
+def test_a_query_can_be_abandoned_with_its_reports_unseen(
+    opened: Callable[[], Collector], clock: Clock, tmp_path: Path
+) -> None:
+    collector = opened()
+    fleet = Fleet(collector, asked(collector), WORDS)
+    fleet.report(clock.now)
+    collector.abandon(fleet.query)
+    assert list(collector._store.reports(fleet.query, 1)) == []
+    assert collector.status(fleet.query)[0].state == "closed without release"
+    with pytest.raises(InvalidInput, match="has ended: it is closed without release"):
+        collector.release(fleet.query)
+
+
+def test_keys_are_for_their_owner_alone(opened: Callable[[], Collector], tmp_path: Path) -> None:
+    collector = opened()
+    query = asked(collector)
+    folder = tmp_path / "keys"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.name for path in folder.iterdir()} == {"signer.key", f"{query}.key"}
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    assert opened().signer == collector.signer
+
+
+def test_reports_can_be_opened_only_with_the_keys_of_the_query(
+    opened: Callable[[], Collector], where: str, clock: Clock, tmp_path: Path
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    clock.now += HOUR
+    with (
+        Collector(where, tmp_path / "others", clock) as stranger,
+        pytest.raises(InvalidInput, match="can be opened only where the query was created"),
+    ):
+        stranger.release(query)
+    assert collector.status(query)[0].state == "closed"
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"longest": 0}, "say what clients hold"),
+        ({"domain": 5}, "say what clients hold"),
+        ({"longest": 5000}, "longest must be a whole number from 1 to 4095"),
+        ({"longest": 0, "domain": -1}, "domain must be"),
+        ({"window": 0}, "window must be 1 second to 366 days"),
+        ({"window": 1e9}, "window must be"),
+        ({"opens": 1000.0}, "opens must be a time"),
+        ({"opens": float("nan")}, "opens must be a time"),
+        ({"coverage": 1.5}, "coverage must lie"),
+        ({"ledger": "somewhere"}, "ledger is for a budget"),
+    ],
+)
+def test_a_query_that_makes_no_sense_is_refused(
+    tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
+    with Collector(tmp_path / "c.sqlite", tmp_path / "keys") as collector:
+        with pytest.raises(InvalidInput, match=words):
+            asked(collector, **options)
+        assert collector.status() == []
+        assert not list((tmp_path / "keys").glob("[0-9a-f]*.key"))
+
+
+@pytest.mark.parametrize(
+    ("made", "options", "words"),
+    [
+        (SampleAndThreshold(1.0, 1e-6, rounds=2), {"longest": 9}, "a histogram has one round"),
+        (HeavyHitters(1.0, 1e-6), {"domain": 9}, "heavy hitters are of text"),
+        (HeavyHitters(1.0, 1e-6, 2, 50), {"longest": 9}, "fewer characters than depth 50"),
+        (Quantiles(1.0, 1e-6, 1), {}, "of a domain of 2 or more"),
+        (Quantiles(1.0, 1e-6, 9, interactive=False), {}, "by search"),
+        ("histogram", {"longest": 9}, "must be a SampleAndThreshold"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    tmp_path: Path, made: Any, options: dict[str, Any], words: str
+) -> None:
+    with (
+        Collector(tmp_path / "c.sqlite", tmp_path / "keys") as collector,
+        pytest.raises(InvalidInput, match=words),
+    ):
+        collector.create(made, "Which?", window=60, **options)
+
+
+def test_an_unknown_query_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    with Collector(tmp_path / "c.sqlite", tmp_path / "keys") as collector:
+        query = asked(collector)
+        with pytest.raises(InvalidInput, match=f"Did you mean '{query}'"):
+            collector.status(query[:-1])
+        for act in (collector.release, collector.abandon, collector.close_window):
+            with pytest.raises(InvalidInput, match="There is no query"):
+                act("f" * 32)
+
+
+def test_a_budget_that_cannot_pay_is_refused_before_anything_is_asked_and_before_a_release(
+    tmp_path: Path, clock: Clock
+) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    with open_ledger(ledger) as book:
+        book.create("small", 0.5, 1e-6, "client")
+        book.create("once", 1.0, 1e-6, "client")
+    with Collector(tmp_path / "c.sqlite", tmp_path / "keys", clock) as collector:
+        with pytest.raises(BudgetRefused):
+            asked(collector, budget="small", ledger=ledger)
+        assert collector.status() == []
+        queries = [asked(collector, budget="once", ledger=ledger) for _ in range(2)]
+        clock.now += HOUR
+        collector.release(queries[0])
+        with pytest.raises(BudgetRefused):
+            collector.release(queries[1])
+        assert collector.status(queries[1])[0].state == "closed"
