@@ -420,6 +420,8 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 class Device:
     """Reports to one server, for one aggregator, within its limits.
 
+    In a program::
+
         device = Device("https://collector.example", signer, "state.json", limits)
         for asked in device.queries():
             device.report(asked.query, item, token)

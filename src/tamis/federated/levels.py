@@ -19,7 +19,7 @@ Level = tuple[Ints, Ints]
 
 @dataclass(frozen=True)
 class Levels:
-    """Numbers from 0 to domain - 1 in ranges of ``branching``^n, the widest first.
+    """Numbers from 0 to domain - 1 in ranges as wide as powers of ``branching``, the widest first.
 
     Each client holds one item, the range of its number on the level that it has drawn. So the
     guarantee is that of one round, whatever the levels of the other clients are.

@@ -141,13 +141,13 @@ class Search:
     def answers(self, values: pa.Array) -> pa.Array:
         """Which range each number is in."""
         places = np.searchsorted(np.array(self.middles), np.asarray(values), side="right")
-        return pc.cast(column_of(places), pa.large_string())
+        return column_of(places)
 
     def after(self, counted: Histogram) -> Search:
         """With the results of a round."""
         names, many = (counted.table.column(c).to_pylist() for c in ("item", "token"))
-        tokens = dict(zip(names, many, strict=True))
-        counts = np.array([tokens.get(str(n), 0) for n in range(len(self.middles) + 1)])
+        tokens = {int(name): n for name, n in zip(names, many, strict=True)}
+        counts = np.array([tokens.get(n, 0) for n in range(len(self.middles) + 1)])
         whole = int(counts.sum())
         if not whole:
             return replace(self, blind=True)
