@@ -45,9 +45,16 @@ def serve(
             lifespan="on",
             timeout_graceful_shutdown=10,
         )
-        if ready is not None:
-            ready(*listening.getsockname()[:2])
         server = uvicorn.Server(config)
+        starting = server.startup
+
+        async def startup(sockets: list[socket.socket] | None = None) -> None:
+            """From here on signals stop the server in order, so this is when it is ready."""
+            await starting(sockets)
+            if ready is not None and server.started:
+                ready(*listening.getsockname()[:2])
+
+        server.startup = startup  # type: ignore[method-assign]
         server.run(sockets=[listening])
         if not server.started:
             raise StoreUnavailable("The collector server could not start; see what it wrote above.")
