@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import tamis
+from tamis.collect.app import create_app
 
 ROOT = Path(__file__).parent.parent
 WORDS = [f"word-{n}" for n in range(300)]
@@ -37,6 +39,17 @@ def test_every_block_of_python_runs(
     assert found
     for block in found:
         exec(compile(block, page, "exec"), names)
+
+
+def test_what_is_collected_can_be_tried_on_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    _, on_arrays = blocks("docs/collect.md")
+    exec(compile(on_arrays, "docs/collect.md", "exec"), {})
+    assert re.match(r"quantiles 0.5: 29\d|quantiles 0.5: 30\d", capsys.readouterr().out)
+
+
+def test_the_description_of_the_collector_is_the_one_it_serves() -> None:
+    written = json.loads((ROOT / "docs" / "openapi.json").read_text())
+    assert written == create_app("nowhere").openapi()
 
 
 def test_the_pictures_of_flows_are_drawn_from_a_summary(tmp_path: Path) -> None:
