@@ -372,6 +372,7 @@ def test_voters_are_drawn_without_replacement_each_as_often() -> None:
     assert np.abs(once / times - share).max() < 5 * math.sqrt(share / times)
 
 
+@pytest.mark.slow
 def test_a_word_is_found_as_often_as_votes_say_and_not_ten_percent_off() -> None:
     made, n, held, times = TrieHH(2.0, 1e-3, 2), 2000, 115, 2000
     words = ["a"] * held + ["b" + chr(97 + k % 25) for k in range(n - held)]

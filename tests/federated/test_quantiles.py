@@ -68,10 +68,10 @@ def test_several_quantiles_come_together_and_in_order(interactive: bool) -> None
     assert max(rank_error(v, held, q) for v, q in zip(values, at, strict=True)) < 0.03
 
 
-@pytest.mark.parametrize("domain", [1, 2, 3, 5, 1000, 1 << 40])
+@pytest.mark.parametrize("domain", [1, 2, 3, 5, 100, pytest.param(1 << 40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("interactive", [True, False])
 def test_all_clients_with_one_number_are_found_at_it(domain: int, interactive: bool) -> None:
-    made = Quantiles(1.0, 1e-6, domain, (0.0, 0.5, 1.0), interactive=interactive)
+    made = Quantiles(2.0, 1e-5, domain, (0.0, 0.5, 1.0), 1_000_000, interactive)
     for number in (0, domain // 2, domain - 1):
         with randomness.using(Stream(1)):
             table = made.release(np.full(5000, number)).table
@@ -81,9 +81,9 @@ def test_all_clients_with_one_number_are_found_at_it(domain: int, interactive: b
 
 def test_with_too_few_clients_the_interval_is_everything() -> None:
     for interactive in (True, False):
-        made = Quantiles(1.0, 1e-6, 256, interactive=interactive)
+        made = Quantiles(2.0, 1e-5, 16, clients=1_000_000, interactive=interactive)
         row = made.release([3] * 5).table.to_pylist()[0]
-        assert (row["low"], row["high"]) == (0, 255) or not interactive
+        assert (row["low"], row["high"]) == (0, 15)
 
 
 def test_a_round_asks_in_which_range_a_number_is() -> None:

@@ -57,7 +57,8 @@ class Levels:
         margin, found = answer.quantile(coverage) / sqrt(many), []
         for q in at:
             spread = margin * sqrt(q * (1 - q)) + 1 / many
-            value, low, high = (self._at(rank, levels) for rank in (q, q - spread, q + spread))
+            value = self._at(q, levels, 0.5)
+            low, high = self._at(q - spread, levels, 0.0), self._at(q + spread, levels, 1.0)
             found.append((value, min(low, value), max(high, value)))
         return found
 
@@ -69,13 +70,16 @@ class Levels:
         order = here[np.argsort(items[here])]
         return (items[order] - first) * width, tokens[order]
 
-    def _at(self, rank: float, levels: list[Level]) -> int:
-        """Down the tree: within a range, the next level says how it is shared out."""
+    def _at(self, rank: float, levels: list[Level], part: float) -> int:
+        """Down the tree: within a range, the next level says how it is shared out.
+
+        Where too few clients tell, it is the place at this part of the range.
+        """
         low, size, below, share = 0, self.domain, 0.0, 1.0
         for width, (starts, tokens) in zip(self.widths, levels, strict=True):
             inside = slice(*np.searchsorted(starts, (low, low + size)))
             if not tokens[inside].sum():
-                return min(low + size // 2, self.domain - 1)  # too few clients to tell
+                return min(low + int(part * (size - 1)), self.domain - 1)
             parts = share * tokens[inside] / tokens[inside].sum()
             reached = below + np.cumsum(parts)
             place = min(int(np.searchsorted(reached, rank)), len(parts) - 1)
