@@ -19,6 +19,7 @@ from statistics import median
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from tamis.collect import wire
 from tamis.collect.open import open_store
 from tamis.collect.records import Query, Round
 from tamis.collect.tokens import issue
@@ -26,7 +27,6 @@ from tamis.federated.device import Specification, seal, sign
 from tests.privacy.ledger import server as postgres
 
 REPORTS = 10_000
-CONNECTIONS = 64
 SERVER = (
     "import sys; from tamis.collect.serve import serve; "
     "serve(sys.argv[1], port=0, ready=lambda host, port: print(port, flush=True))"
@@ -45,7 +45,7 @@ class Load:
 
 def collecting() -> str:
     lines = [
-        f"{REPORTS:,} reports over {CONNECTIONS} connections, clients in one process and the "
+        f"{REPORTS:,} reports over {wire.CONNECTIONS} connections, clients in one process and the "
         f"server in another, on {os.cpu_count()} cores; a flush of the disk takes "
         f"{flush():.1f} ms.\n",
         "| database | reports are sealed | reports a second | median wait (ms) | 99% (ms) |",
@@ -117,41 +117,25 @@ def drive(load: Load) -> tuple[float, list[float]]:
     """Seconds for all reports, and what each waited for its answer."""
     tokens = issue(load.token_key, load.specification.query, REPORTS)
     made = [None if load.on_the_fly else request(load, token) for token in tokens]
-    todo = iter(zip(tokens, made, strict=True))
-    return asyncio.run(send_all(load, todo))
+    todo = zip(tokens, made, strict=True)
+    waits: list[float] = []
+
+    async def send(link: wire.Link, report: tuple[str, bytes | None]) -> None:
+        token, made = report
+        sent = made or request(load, token)
+        start = time.perf_counter()
+        reply = await link.ask(sent)
+        assert reply == wire.Reply(201, b""), reply
+        waits.append(time.perf_counter() - start)
+
+    start = time.perf_counter()
+    asyncio.run(wire.spread(load.port, todo, send))
+    return time.perf_counter() - start, waits
 
 
 def request(load: Load, token: str) -> bytes:
     asked = load.specification
-    body = seal(asked, os.urandom(16), b"the")
-    head = (
-        f"POST /queries/{asked.query}/reports HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-        f"Authorization: Bearer {token}\r\nContent-Type: application/octet-stream\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
-
-
-async def send_all(
-    load: Load, todo: Iterator[tuple[str, bytes | None]]
-) -> tuple[float, list[float]]:
-    waits: list[float] = []
-    links = [await asyncio.open_connection("127.0.0.1", load.port) for _ in range(CONNECTIONS)]
-
-    async def device(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for token, made in todo:
-            sent = made or request(load, token)
-            start = time.perf_counter()
-            writer.write(sent)
-            head = await reader.readuntil(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 201 "), head
-            assert b"content-length: 0" in head
-            waits.append(time.perf_counter() - start)
-        writer.close()
-
-    start = time.perf_counter()
-    await asyncio.gather(*(device(*link) for link in links))
-    return time.perf_counter() - start, waits
+    return wire.post(asked.query, token, seal(asked, os.urandom(16), b"the"))
 
 
 def flush() -> float:

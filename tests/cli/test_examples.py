@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +27,12 @@ MADE = {
     "certificate.json": f"tamis sanitize words.csv --key word --frequency n {PROMISE} -o made.csv "
     "--certificate certificate.json",
 }
+
+
+CREATE = (
+    "tamis collect create --kind histogram --question Which --longest 9 --epsilon 1 "
+    "--delta 1e-6 --window {}"
+)
 
 
 def examples() -> Iterator[str]:
@@ -81,7 +88,14 @@ def flights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path / "packages"))
 
 
-@pytest.mark.usefixtures("flights")
+@pytest.fixture
+def places(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a collector: its database, and the keys of the aggregator."""
+    monkeypatch.setenv("TAMIS_COLLECTOR", str(folder / "collector.sqlite"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
+
+
+@pytest.mark.usefixtures("flights", "places")
 @pytest.mark.parametrize("example", sorted(set(examples())))
 def test_every_example_runs_as_it_stands(shell: Shell, folder: Path, example: str) -> None:
     for name, make in FILES.items():
@@ -91,6 +105,16 @@ def test_every_example_runs_as_it_stands(shell: Shell, folder: Path, example: st
         written = ("budget create", f"-o {name}", f"--certificate {name}")
         if name in example and not any(word in example for word in written):
             assert shell(line).code == 0, line
+    if "collect serve" in example:  # it runs until it is stopped: tests/cli/test_collect.py
+        return
+    if "--budget devices" in example:
+        made = "tamis budget create devices --epsilon 5 --delta 1e-5 --unit client"
+        assert shell(made).code == 0
+    if "QUERY" in example:  # as it was printed when it was created
+        window = "1s" if "release" in example else "1h"
+        query = shell(CREATE.format(window)).text.strip()
+        example = example.replace("QUERY", query)
+        time.sleep(1.1 if "release" in example and "--wait" not in example else 0)
     if "DIGEST" in example:  # it stands for what others have published
         found = shell("tamis verify release.parquet --json").json["digest"]
         example = example.replace("DIGEST", found)

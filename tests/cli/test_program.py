@@ -17,7 +17,9 @@ from tests.cli.conftest import PROMISE, Run
 
 COMMANDS = (
     "plan", "release", "sanitize", "summarize", "query", "report", "verify", "demo", "budget",
-    "budget create", "budget list", "budget show", "budget history",
+    "budget create", "budget list", "budget show", "budget history", "collect",
+    "collect create", "collect serve", "collect tokens", "collect status", "collect close",
+    "collect release", "collect simulate",
 )  # fmt: skip
 RELEASE = ("release", "events.parquet", "--key", "query", *PROMISE)
 
@@ -68,7 +70,7 @@ def test_every_command_has_examples_within_eighty_columns(tamis: Run, command: s
     examples = ran.text.split("Examples:\n")[1].split("\n\n")[0]
     assert examples.count("  tamis " + command.split(maxsplit=1)[0]) >= 2
     assert max(map(len, ran.text.splitlines())) <= 80
-    if command != "budget":
+    if command not in ("budget", "collect"):
         assert "--json" in ran.text
 
 

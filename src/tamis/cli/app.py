@@ -15,6 +15,7 @@ from tamis.cli import (
     release,
     report,
     sanitize,
+    simulate,
     summarize,
     verify,
 )
@@ -88,6 +89,7 @@ _collecting.command(collect.tokens, help_epilogue=collect.TOKENS_EXAMPLES, sort_
 _collecting.command(collect.status, help_epilogue=collect.STATUS_EXAMPLES, sort_key=4)
 _collecting.command(collect.close, help_epilogue=collect.CLOSE_EXAMPLES, sort_key=5)
 _collecting.command(collect.release, help_epilogue=collect.RELEASE_EXAMPLES, sort_key=6)
+_collecting.command(simulate.simulate, help_epilogue=simulate.EXAMPLES, sort_key=7)
 app.command(_collecting)
 
 

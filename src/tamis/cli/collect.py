@@ -22,11 +22,11 @@ EXAMPLES = """Examples:
   tamis collect serve --port 8000
   tamis collect tokens QUERY 1000 -o tokens.txt
   tamis collect status
-  tamis collect release QUERY -o release.parquet --wait
-  tamis collect simulate --clients 5000"""
+  tamis collect release QUERY -o collected.parquet --wait
+  tamis collect simulate --clients 1000"""
 SERVE_EXAMPLES = """Examples:
   tamis collect serve
-  tamis collect serve --store postgresql://collector@localhost/reports --port 8080"""
+  tamis collect serve --store reports.sqlite --port 8080"""
 CREATE_EXAMPLES = """Examples:
   tamis collect create --kind histogram --question "Which language do you use?" \\
       --longest 20 --epsilon 1 --delta 1e-6 --window 7d
@@ -45,8 +45,8 @@ CLOSE_EXAMPLES = """Examples:
   tamis collect close QUERY
   tamis collect close QUERY --abandon"""
 RELEASE_EXAMPLES = """Examples:
-  tamis collect release QUERY -o release.parquet
-  tamis collect release QUERY -o release.parquet --wait"""
+  tamis collect release QUERY -o collected.parquet
+  tamis collect release QUERY -o collected.parquet --wait"""
 
 ASKED, PLACES = "What is asked", "Places"
 Store = Annotated[
@@ -70,6 +70,7 @@ def serve(
     host: Annotated[str, Parameter(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, Parameter(help="0 takes a free one.", converter=o.whole)] = 8000,
     store: Store = None,
+    json: o.Json = False,
 ) -> None:
     """Take sealed reports from devices, until it is stopped.
 
@@ -80,7 +81,12 @@ def serve(
     from tamis.collect.serve import serve as run
 
     def ready(address: str, chosen: int) -> None:
-        streams.say(f"listening on http://{address}:{chosen}")
+        place = f"http://{address}:{chosen}"
+        if json:
+            streams.put_json({"listening": place})
+            streams.flush()
+        else:
+            streams.say(f"listening on {place}")
 
     run(default_store(store), host, port, ready)
 
@@ -138,7 +144,7 @@ def create(
     Nothing is spent now. A budget is looked at, and charged when the first round is
     counted.
     """
-    seconds = _duration(window)
+    seconds = duration(window)
     asked = _asked(kind, epsilon, delta, neighbours, domain, rounds, depth, at, clients, p, tau)
     with _opened(store, keys) as collector:
         query = collector.create(
@@ -215,15 +221,21 @@ def close(
     ] = False,
     store: Store = None,
     keys: Keys = None,
+    json: o.Json = False,
 ) -> None:
     """Close the round that is open, before its time."""
     with _opened(store, keys) as collector:
         if abandon:
             collector.abandon(query)
-            streams.say(f"the query {query} has ended, and its reports are deleted")
         else:
             collector.close_window(query)
-            streams.say(f"closed: tamis collect release {query} counts what was reported")
+        (found,) = collector.status(query)
+    if json:
+        streams.put_json(asdict(found))
+    elif abandon:
+        streams.say(f"the query {query} has ended, and its reports are deleted")
+    else:
+        streams.say(f"closed: tamis collect release {query} counts what was reported")
 
 
 def release(
@@ -290,10 +302,10 @@ def _asked(
     return SampleAndThreshold(epsilon, delta, p, tau, neighbours)  # type: ignore[arg-type]
 
 
-def _duration(text: str) -> int:
+def duration(text: str) -> int:
     """Seconds, from a number and a letter.
 
-    >>> _duration("90s"), _duration("12h")
+    >>> duration("90s"), duration("12h")
     (90, 43200)
     """
     found = re.fullmatch(r"(\d{1,9})([smhd])", text.strip())

@@ -20,7 +20,7 @@ from tamis.collect.store import Store
 from tamis.collect.tokens import KEY, issue
 from tamis.federated.device import sign
 from tamis.privacy.answer import check_coverage
-from tamis.privacy.errors import InvalidInput, meant, shown
+from tamis.privacy.errors import AggregatorBusy, InvalidInput, meant, shown
 from tamis.privacy.guarantee import as_float
 from tamis.privacy.ledger import open_ledger
 from tamis.releases.collected.about import AboutCollected
@@ -172,17 +172,22 @@ class Collector:
     ) -> bytes:
         """The release file of a query, made when its last round has closed; always the same one.
 
-        With ``wait``, windows are waited for and rounds follow each other unattended. Without it,
-        each call goes as far as it can: `WindowOpen` says until when the next round is open.
+        With ``wait``, windows and other aggregators are waited for, and rounds follow each other
+        unattended. Without it, each call goes as far as it can: `WindowOpen` says until when the
+        next round is open.
         """
         while (file := self._store.release_file(query)) is None:
             try:
                 self.advance(query)
-            except WindowOpen:
+            except (WindowOpen, AggregatorBusy):  # one that works on another query, perhaps
                 if not wait:
                     raise
-                time.sleep(min(1.0, max(0.05, self._running(query).closes - self._clock())))
+                time.sleep(min(1.0, max(0.05, self._left(query))))
                 continue
+            except InvalidInput:
+                if self._store.release_file(query) is None:
+                    raise
+                continue  # another aggregator has just released it
             if progress is not None:
                 progress(self._status(self._find(query)))
         self.keys.forget(query)  # one that died may have left it
@@ -254,6 +259,11 @@ class Collector:
                 )
             self._store.close_round(query, newest.round)
         return newest
+
+    def _left(self, query: str) -> float:
+        """Seconds until the newest window closes by the clock."""
+        newest = self._store.newest(query)
+        return newest.closes - self._clock() if newest else 0.0
 
     def _running(self, query: str) -> Round:
         found = self._find(query)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tamis.federated.hitters import HeavyHitters
-from tamis.federated.mechanism import Histogram, SampleAndThreshold
-from tamis.federated.quantiles import Quantiles, QuantileTable
-
 if TYPE_CHECKING:
     from tamis.federated.client import Client
+    from tamis.federated.hitters import HeavyHitters
+    from tamis.federated.mechanism import Histogram, SampleAndThreshold
+    from tamis.federated.quantiles import Quantiles, QuantileTable
 
 __all__ = [
     "Client",
@@ -22,12 +21,26 @@ __all__ = [
     "SampleAndThreshold",
 ]
 
-# What needs packages of its own is loaded when it is used. The collector writes release files, so
-# it lives above this package; its name is here because people look for it here.
-_FROM = {"Client": "tamis.federated.client", "Collector": "tamis.collect.collector"}
+# Loaded when they are used, so that a device starts without what it does not need. The collector
+# writes release files, so it lives above this package; people look for its name here.
+_FROM = {
+    "Client": "tamis.federated.client",
+    "Collector": "tamis.collect.collector",
+    "HeavyHitters": "tamis.federated.hitters",
+    "Histogram": "tamis.federated.mechanism",
+    "QuantileTable": "tamis.federated.quantiles",
+    "Quantiles": "tamis.federated.quantiles",
+    "SampleAndThreshold": "tamis.federated.mechanism",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _FROM:
         raise AttributeError(f"module 'tamis.federated' has no attribute {name!r}")
-    return getattr(import_module(_FROM[name]), name)
+    value = getattr(import_module(_FROM[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
