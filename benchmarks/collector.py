@@ -19,9 +19,9 @@ from statistics import median
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tamis.collect import wire
 from tamis.collect.open import open_store
 from tamis.collect.records import Query, Round
+from tamis.collect.simulation import wire
 from tamis.collect.tokens import issue
 from tamis.federated.device import Specification, seal, sign
 from tests.privacy.ledger import server as postgres

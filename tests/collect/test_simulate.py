@@ -15,12 +15,12 @@ import pytest
 from tamis.cli import main
 from tamis.collect.collector import Collector
 from tamis.collect.enquiry import Asked, Enquiry
-from tamis.collect.fleet import Faults, Fleet, Letter
 from tamis.collect.open import open_store
-from tamis.collect.process import ServerProcess
-from tamis.collect.rehearsal import Rehearsal, rehearse
-from tamis.collect.sending import Answered, Sending, settled
-from tamis.collect.simulate import Simulated, Unattended, simulate
+from tamis.collect.simulation.fleet import Faults, Fleet, Letter
+from tamis.collect.simulation.process import ServerProcess
+from tamis.collect.simulation.rehearsal import Rehearsal, rehearse
+from tamis.collect.simulation.sending import Answered, Sending, settled
+from tamis.collect.simulation.simulate import Simulated, Unattended, simulate
 from tamis.federated import HeavyHitters, Quantiles, SampleAndThreshold
 from tamis.federated.device import Specification
 from tamis.federated.hitters import END

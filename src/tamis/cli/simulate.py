@@ -15,7 +15,7 @@ from tamis.cli.collect import duration
 from tamis.cli.failures import Failed
 
 if TYPE_CHECKING:
-    from tamis.collect.rehearsal import Rehearsal
+    from tamis.collect.simulation.rehearsal import Rehearsal
 
 EXAMPLES = """Examples:
   tamis collect simulate --clients 1000
@@ -63,8 +63,8 @@ def simulate(
     is released is compared with what was accepted; if anything does not hold, the
     exit code is 1.
     """
-    from tamis.collect.fleet import Faults
-    from tamis.collect.rehearsal import rehearse
+    from tamis.collect.simulation.fleet import Faults
+    from tamis.collect.simulation.rehearsal import rehearse
     from tamis.releases.progress import bar
 
     seconds, likely = duration(window), Faults.all(faults)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tamis.collect.enquiry import Asked
-from tamis.collect.simulate import Simulated
+from tamis.collect.simulation.simulate import Simulated
 from tamis.federated import HeavyHitters, Quantiles, SampleAndThreshold
 from tamis.federated.hitters import END
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tamis.collect.fleet import Letter
+from tamis.collect.simulation.fleet import Letter
 from tamis.federated.device import Specification
 
 NEW, AGAIN = 201, 200

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tamis.collect import world
 from tamis.collect.collector import Collector
 from tamis.collect.enquiry import Enquiry
-from tamis.collect.fleet import Faults, Fleet
 from tamis.collect.open import open_store
-from tamis.collect.process import ServerProcess
-from tamis.collect.sending import Sending
-from tamis.collect.simulate import Sent, Simulated, simulate
+from tamis.collect.simulation import world
+from tamis.collect.simulation.fleet import Faults, Fleet
+from tamis.collect.simulation.process import ServerProcess
+from tamis.collect.simulation.sending import Sending
+from tamis.collect.simulation.simulate import Sent, Simulated, simulate
 from tamis.collect.store import Store
 from tamis.federated.device import Specification
 from tamis.privacy.errors import BadData, InvalidInput, shown

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import Self
 
 from tamis.collect.open import VARIABLE
-from tamis.collect.wire import HOST
+from tamis.collect.simulation.wire import HOST
 from tamis.privacy.errors import StoreUnavailable
 
 # below those from which systems choose for connections: while a server is down, a device that tries

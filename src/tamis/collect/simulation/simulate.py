@@ -18,10 +18,10 @@ import numpy as np
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from tamis.collect import wire
 from tamis.collect.enquiry import Enquiry
-from tamis.collect.fleet import Fleet, Letter
-from tamis.collect.sending import REFUSED, Answered, Sending, settled
+from tamis.collect.simulation import wire
+from tamis.collect.simulation.fleet import Fleet, Letter
+from tamis.collect.simulation.sending import REFUSED, Answered, Sending, settled
 from tamis.federated import Histogram
 from tamis.federated.device import LONGEST_REPLY, Specification, opened, read_json
 from tamis.privacy.errors import StoreUnavailable
