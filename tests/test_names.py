@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 import tamis
+from tamis.collect.collector import Collector
+from tamis.federated import mechanism
+from tamis.federated.client import Client
 from tamis.privacy import errors
 from tamis.privacy.ledger import open_ledger
 from tamis.privacy.verify import Refused
 
+REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
+FEDERATED = {
+    "Client", "Collector", "HeavyHitters", "Histogram", "QuantileTable", "Quantiles",
+    "SampleAndThreshold",
+}  # fmt: skip
 COUNTS = {"key": "k", "count": "n", "delta": 1e-8, "budget": "b"}
 
 
@@ -19,10 +28,26 @@ def test_every_name_is_there() -> None:
     assert dir(tamis) == sorted(tamis.__all__)
 
 
+def test_what_is_for_devices_is_there_too() -> None:
+    assert set(tamis.federated.__all__) == FEDERATED
+    assert {name for name in FEDERATED if hasattr(tamis.federated, name)} == FEDERATED
+    assert tamis.federated.SampleAndThreshold is mechanism.SampleAndThreshold
+    assert tamis.federated.Client is Client
+    assert tamis.federated.Collector is Collector
+    assert tamis.Collected.__module__ == "tamis.releases.collected.collected"
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        tamis.federated.Nothing  # noqa: B018
+
+
+def test_the_reference_has_a_place_for_every_name_of_the_federated_part() -> None:
+    listed = re.findall(r"autoclass:: tamis\.federated\.(\w+)", REFERENCE.read_text())
+    assert sorted(listed) == sorted(FEDERATED)
+
+
 def test_all_errors_can_be_caught_by_public_names() -> None:
     found = (e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception))
     raised = {*found, Refused}
-    assert len(raised) == 6
+    assert len(raised) == 8
     assert all(getattr(tamis, error.__name__) is error for error in raised)
 
 

@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from tamis import federated
     from tamis.privacy.certificate import Certificate
     from tamis.privacy.errors import (
+        AggregatorBusy,
         BadData,
         BudgetRefused,
         InvalidInput,
         LedgerDamaged,
         LedgerUnavailable,
+        StoreUnavailable,
     )
     from tamis.privacy.guarantee import Guarantee
     from tamis.privacy.verify import Refused
@@ -32,13 +34,14 @@ if TYPE_CHECKING:
 # Where each name comes from. Modules are loaded when a name of theirs is first used, so that
 # `import tamis` and the command line start quickly.
 _FROM = {
+    "AggregatorBusy": "privacy.errors",
     "BadData": "privacy.errors",
     "Bins": "sparse.attributes",
     "BudgetRefused": "privacy.errors",
     "Certificate": "privacy.certificate",
+    "Collected": "releases.collected.collected",
     "Custom": "sampling.schemes",
     "Dates": "sparse.attributes",
-    "Collected": "releases.collected.collected",
     "Domain": "sparse.domain",
     "Everything": "sampling.schemes",
     "Guarantee": "privacy.guarantee",
@@ -53,6 +56,7 @@ _FROM = {
     "PrivateSample": "weighted.sample",
     "Refused": "privacy.verify",
     "Release": "releases.release",
+    "StoreUnavailable": "privacy.errors",
     "Summary": "releases.summary.summary",
     "Whole": "sparse.attributes",
     "open": "releases.opening:open_release",
@@ -63,6 +67,7 @@ _FROM = {
 }
 
 __all__ = [
+    "AggregatorBusy",
     "BadData",
     "Bins",
     "BudgetRefused",
@@ -84,6 +89,7 @@ __all__ = [
     "PrivateSample",
     "Refused",
     "Release",
+    "StoreUnavailable",
     "Summary",
     "Whole",
     "federated",

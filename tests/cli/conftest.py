@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.cli import main
+from tests.releases.collected import making
 
 CANARIES = 1000
 PROMISE = ("--epsilon", "1", "--delta", "1e-12")
@@ -130,3 +131,17 @@ def summary(tamis: Run, folder: Path) -> str:
     made = tamis(*SUMMARIZE, "--size", "1000", "-o", "summary.parquet")
     assert made.code == 0, made.err
     return "summary.parquet"
+
+
+@pytest.fixture
+def reports(folder: Path) -> str:
+    """A release of what devices hold."""
+    making.items().save(folder / "reports.parquet")
+    return "reports.parquet"
+
+
+@pytest.fixture
+def quantiles(folder: Path) -> str:
+    """A release of quantiles of what devices hold."""
+    making.quantiles().save(folder / "quantiles.parquet")
+    return "quantiles.parquet"

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import PROMISE, SUMMARIZE, Run
+from tests.releases.collected import making
 
 
 def test_the_most_frequent_keys(tamis: Run, counted: str) -> None:
@@ -365,3 +366,120 @@ def test_the_case_of_an_attribute_in_a_condition_does_not_matter(tamis: Run, sum
     asked = [tamis("query", summary, "subset", "--where", f"{name} = 17", "--json").json
              for name in ("home", "HOME", '"home"')]  # fmt: skip
     assert asked[0] == asked[1] == asked[2]
+
+
+# --- questions to what devices have reported ------------------------------------------------------
+
+
+def test_the_items_that_most_devices_hold(tamis: Run, reports: str) -> None:
+    shown = tamis("query", reports, "top", 2).text.splitlines()
+    assert shown[0].split() == ["item", "token", "estimate", "low", "high"]
+    assert [line.split()[:3] for line in shown[1:]] == [
+        ["en", "400", "1,576.4"],
+        ["de", "120", "472.9"],
+    ]
+    found = tamis("query", reports, "top", 2, "--where", "item LIKE 'f%'", "--json").json["rows"]
+    assert [row["item"] for row in found] == ["fr", "fi"]
+
+
+def test_places_and_rows_of_items(tamis: Run, reports: str) -> None:
+    assert tamis("query", reports, "rank", "en").text == "1\n"
+    assert tamis("query", reports, "rank", "fr", "--json").json == {"rank": 2.5}
+    assert len(tamis("query", reports, "rows", "--json").json["rows"]) == 5
+    some = ("query", reports, "rows", "--where", "item > 'en'", "--format", "csv")
+    assert tamis(*some).text.splitlines()[0] == "item,token,estimate,low,high"
+    assert tamis("query", reports, "rows", "--limit", 1).text.endswith("... and 4 more\n")
+
+
+def test_a_sum_of_items_says_what_is_not_in_it(tamis: Run, reports: str) -> None:
+    found = tamis("query", reports, "sum", "--where", "item = 'en'", "--json").json
+    assert set(found) == {"estimate", "standard_error", "low", "high", "coverage", "said"}
+    assert found["low"] < found["estimate"] < found["high"]
+    shown = tamis("query", reports, "sum").text
+    assert "+-" in shown
+    assert "what stayed below the threshold, such as most items with fewer than 56 clients" in shown
+
+
+def test_a_quantile_of_what_devices_hold(tamis: Run, quantiles: str) -> None:
+    assert tamis("query", quantiles, "quantile", "0.5", "--json").json["rows"] == [
+        {"quantile": 0.5, "estimate": 40, "low": 38, "high": 45}
+    ]
+    assert tamis("query", quantiles, "quantile", 0.9).text.split()[-4:] == [
+        "0.9",
+        "200",
+        "190",
+        "200",
+    ]
+    assert len(tamis("query", quantiles, "rows", "--json").json["rows"]) == 3
+    more = tamis("query", quantiles, "rows", "--where", "quantile > 0.4", "--json")
+    assert [row["estimate"] for row in more.json["rows"]] == [40, 200]
+
+
+def test_sql_on_what_devices_have_reported(tamis: Run, reports: str, quantiles: str) -> None:
+    sql = "SELECT sum(token) AS kept FROM release WHERE item <> 'en'"
+    assert tamis("query", reports, sql, "--json").json["rows"] == [{"kept": 269}]
+    sql = "SELECT max(estimate) AS most FROM release"
+    assert tamis("query", quantiles, sql, "--json").json["rows"] == [{"most": 200}]
+    assert tamis("query", reports, "SELECT * FROM read_text('words.csv')").code == 2
+    assert "The table is release." in tamis("query", reports, "SELECT * FROM collected").err
+
+
+OTHERS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "a quantile of items": (
+        "reports",
+        ("quantile", "0.5"),
+        "quantile is a question to a release of devices' quantiles, and this is a release of "
+        "devices' items; ask top, rows, rank, sum, or SELECT ...",
+    ),
+    "a cell of items": (
+        "reports",
+        ("point", "a=1"),
+        "point is a question to a summary, and this is a release of devices' items; ask",
+    ),
+    "what is not named": (
+        "reports",
+        ("suppressed",),
+        "suppressed is a question to a release, and this is a release of devices' items; ask",
+    ),
+    "top of quantiles": (
+        "quantiles",
+        ("top", "3"),
+        "top is a question to a release of devices' items, and this is a release of devices' "
+        "quantiles; ask quantile, rows, or SELECT ...",
+    ),
+    "keys above a quantile": (
+        "quantiles",
+        ("above", "3"),
+        "above is a question to a release, and this is a release of devices' quantiles; ask",
+    ),
+    "a range of quantiles": (
+        "quantiles",
+        ("range",),
+        "range is a question to a summary, and this is a release of devices' quantiles; ask",
+    ),
+    "nothing": ("reports", ("maximum",), "'maximum' is no question; ask top, rows, rank, sum"),
+    "not whole": ("reports", ("top", "1.5"), "top takes a whole number, not '1.5'."),
+    "no item": ("reports", ("rank", "xx"), "key was not named"),
+    "two items": ("reports", ("rank", "en", "fr"), "a key has 1 part: item."),
+    "a condition on tokens": ("reports", ("sum", "--where", "token > 20"), "no column 'token'"),
+    "form of a sum": ("reports", ("sum", "--format", "csv"), "--format is for rows"),
+    "no number": ("quantiles", ("quantile", "half"), "a number from 0 to 1, not 'half'"),
+    "another quantile": ("quantiles", ("quantile", "0.3"), "are 0.1, 0.5, 0.9, and not 0.3"),
+    "a condition": ("quantiles", ("quantile", "0.5", "--where", "1 = 1"), "leave out --where"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+@pytest.mark.usefixtures("reports", "quantiles")
+def test_questions_that_devices_reports_do_not_answer_are_refused(tamis: Run, case: str) -> None:
+    name, words, sentence = OTHERS[case]
+    ran = tamis("query", f"{name}.parquet", *words)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, b"", 1), ran.err
+    assert sentence in ran.err
+
+
+def test_items_that_are_numbers_are_found_and_shown_as_they_are(tamis: Run, folder: Path) -> None:
+    making.items({12345: 50, 7: 20}, domain=99_999).save(folder / "numbers.parquet")
+    assert tamis("query", "numbers.parquet", "rank", "7").text == "2\n"
+    assert tamis("query", "numbers.parquet", "top", 1).text.split()[5] == "12345"
+    assert "those are int64" in tamis("query", "numbers.parquet", "rank", "x").err

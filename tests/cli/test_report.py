@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from tamis import open as opened
 from tamis.releases.summary.make import summarize
 from tamis.sparse.domain import Domain
 from tests.cli.conftest import Run
@@ -34,6 +35,20 @@ def test_a_summary_has_a_page_too(tamis: Run, folder: Path) -> None:
     assert "Private summary of home, work" in (folder / "trips.html").read_text()
     assert made.digest in (folder / "trips.html").read_text()
     assert "Pure DP" in (folder / "entry.yaml").read_text()
+
+
+def test_what_devices_have_reported_has_a_page_too(
+    tamis: Run, reports: str, quantiles: str, folder: Path
+) -> None:
+    for name in (reports, quantiles):
+        ran = tamis("report", name, "--registry", f"{name}.yaml")
+        assert (ran.code, ran.out) == (0, b""), ran.err
+        text = (folder / name).with_suffix(".html").read_text()
+        assert opened(name).digest in text
+        assert "Those who run the aggregator." in text
+        assert "Sample-and-threshold" in (folder / f"{name}.yaml").read_text()
+    assert "Private release of answers of devices" in (folder / "reports.html").read_text()
+    assert "Private release of quantiles" in (folder / "quantiles.html").read_text()
 
 
 def test_what_cannot_be_is_refused(tamis: Run, release: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 import tamis as library
 from tamis.releases.digest import digest, json_text
 from tests.cli.conftest import SUMMARIZE, Run
+from tests.releases.collected import making
 
 
 def certificate() -> str:
@@ -225,3 +226,65 @@ def test_a_file_that_was_only_written_anew_is_verified(tamis: Run, summary: str)
     said = pq.read_metadata(summary).metadata[b"tamis"]
     pq.write_table(pq.read_table(summary).replace_schema_metadata({b"tamis": said}), "same.parquet")
     assert tamis("verify", "same.parquet").code == 0
+
+
+# --- what devices have reported -------------------------------------------------------------------
+
+
+def test_a_release_of_reports_is_verified_and_its_digest_compared(
+    tamis: Run, reports: str, quantiles: str
+) -> None:
+    for name, end in ((reports, "the 5 rows follow from their tokens"),
+                      (quantiles, "the 3 quantiles lie in their intervals")):  # fmt: skip
+        found = library.open(name).digest
+        ran = tamis("verify", name)
+        assert (ran.code, ran.err) == (0, "")
+        assert ran.text.startswith("verified: epsilon 1.0, delta 1e-06 when one unit ('client')")
+        assert ran.text.endswith(f"; {end}\ndigest: {found}\n")
+        said = tamis("verify", name, "--digest", found, "--json").json
+        assert (said["verified"], said["kind"], said["digest"]) == (True, "release", found)
+        ran = tamis("verify", name, "--digest", "0" * 64)
+        assert (ran.code, ran.out) == (1, b"")
+        assert ran.err.startswith("tamis: refused: the release has another digest")
+
+
+def one_client(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    """A row of somebody who stands alone."""
+    row = {"item": "canary", "token": 1, "estimate": 3.9, "low": 1, "high": 15}
+    return pa.concat_tables([table, pa.Table.from_pylist([row], table.schema)]), said
+
+
+def a_larger_rate(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    said["certificate"]["rule"]["parts"] += 1
+    return table, said | {"parts": said["parts"] + 1}
+
+
+def a_huge_token(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return with_column(table, "token", [2**62, *table["token"].to_pylist()[1:]]), said
+
+
+def a_missing_token(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    return with_column(table, "token", [None, *table["token"].to_pylist()[1:]]), said
+
+
+def an_endless_threshold(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    said["certificate"]["rule"]["tau"] = 10**9
+    return table, said | {"tau": 10**9}
+
+
+REPORTED: tuple[Change, ...] = (
+    one_client, a_larger_rate, a_huge_token, a_missing_token, an_endless_threshold, the_order,
+    one_row_more, epsilon, more_words,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("forged", [False, True], ids=["old digest", "digest made anew"])
+@pytest.mark.parametrize("change", REPORTED, ids=lambda change: change.__name__)
+def test_a_release_of_reports_that_was_changed_is_refused(
+    tamis: Run, reports: str, folder: Path, change: Change, forged: bool
+) -> None:
+    making.written(*change(*making.loaded(folder / reports)), folder / "changed.parquet", forged)
+    ran = tamis("verify", "changed.parquet")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (1, b"", 1), ran.out
+    assert ran.err.startswith("tamis: refused: ")
+    assert "canary" not in ran.err

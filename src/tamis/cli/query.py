@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from tamis.cli import files, streams
 from tamis.cli import options as o
+from tamis.cli.collected_questions import ITEMS, QUANTILES
 from tamis.cli.release_questions import RELEASE
 from tamis.cli.summary_questions import SUMMARY
 from tamis.privacy.answer import Answer
@@ -38,6 +39,13 @@ Questions to a release:
   below KEY         the keys that are less frequent than this one
   rows              all rows
   suppressed        how much is not named (if a share was spent on the total)
+  "SELECT ..."      SQL on the table release
+
+Questions to a release of what devices have reported:
+  top N, rank ITEM  as above
+  sum               how many clients hold the items that are named
+  quantile P        the row of this quantile, if quantiles were asked for
+  rows              all rows
   "SELECT ..."      SQL on the table release
 
 Questions to a summary:
@@ -78,11 +86,11 @@ def query(
     if limit is not None and limit < 0:
         raise InvalidInput(f"--limit must be at least 0, not {limit}.")
     opened = _open(file)
-    kind, other = _kinds(opened)
+    kind, others = _kinds(opened)
     if question.split(None, 1)[:1] and question.split(None, 1)[0].lower() in _SQL:
-        answer = _run_sql(opened.to_arrow(), question, words, where, kind.name)
+        answer = _run_sql(opened.to_arrow(), question, words, where, kind.table)
     else:
-        answer = kind.ask(opened, question, words, where, other)
+        answer = kind.ask(opened, question, words, where, others)
     if isinstance(answer, (Answer, dict)):
         _show_answer(question, answer, format, json)
     else:
@@ -98,11 +106,18 @@ def _open(path: str) -> Any:
     return tamis.open(path)
 
 
-def _kinds(opened: Any) -> tuple[Kind, Kind]:
-    """Of which kind it is, and of which it is not."""
+def _kinds(opened: Any) -> tuple[Kind, tuple[Kind, ...]]:
+    """Of which kind it is, and which others people may take it for, the likeliest first."""
+    from tamis.releases.collected.collected import Collected
     from tamis.releases.summary.summary import Summary
 
-    return (SUMMARY, RELEASE) if isinstance(opened, Summary) else (RELEASE, SUMMARY)
+    if isinstance(opened, Summary):
+        return SUMMARY, (RELEASE, ITEMS, QUANTILES)
+    if not isinstance(opened, Collected):
+        return RELEASE, (SUMMARY, ITEMS, QUANTILES)
+    if opened.about.kind == "quantiles":
+        return QUANTILES, (ITEMS, RELEASE, SUMMARY)
+    return ITEMS, (QUANTILES, RELEASE, SUMMARY)
 
 
 def _run_sql(table: pa.Table, sql: str, words: list[str], where: str | None, name: str) -> pa.Table:

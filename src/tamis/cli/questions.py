@@ -29,29 +29,36 @@ class Question:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a file can be: its name, which is that of its table in SQL, and its questions.
+    """What a file can be: its name, that of its table in SQL, and its questions.
 
     ``numbers`` are columns of its answers that are written as 1,234.5.
     """
 
     name: str
+    table: str
     numbers: tuple[str, ...]
     questions: Mapping[str, Question]
 
     def ask(
-        self, opened: Any, name: str, words: Sequence[str], where: str | None, other: Kind
+        self,
+        opened: Any,
+        name: str,
+        words: Sequence[str],
+        where: str | None,
+        others: Sequence[Kind],
     ) -> Answered:
-        """The answer; ``other`` is the kind that people may have taken it for."""
+        """The answer; ``others`` are kinds that people may take it for, the likeliest first."""
         if name not in self.questions:
-            raise InvalidInput(self._unknown(name, other))
+            raise InvalidInput(self._unknown(name, others))
         question = self.questions[name]
         if question.words is not None and len(words) != question.words:
             takes = counted(question.words, "argument") if question.words else "no argument"
             raise InvalidInput(f"{name} takes {takes}, not {len(words)}.")
         return question.ask(opened, words, where)
 
-    def _unknown(self, name: str, other: Kind) -> str:
+    def _unknown(self, name: str, others: Sequence[Kind]) -> str:
+        knows = next((other for other in others if name in other.questions), None)
         wrong = f"{name!r} is no question"
-        if name in other.questions:
-            wrong = f"{name} is a question to a {other.name}, and this is a {self.name}"
+        if knows is not None:
+            wrong = f"{name} is a question to a {knows.name}, and this is a {self.name}"
         return f"{wrong}; ask {', '.join(self.questions)}, or SELECT ..."

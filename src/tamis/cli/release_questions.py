@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tamis.privacy.answer import Answer
+    from tamis.releases.collected.collected import Collected
     from tamis.releases.release import Release
+
+NAME = "release"
 
 
 def _suppressed(release: Release, words: Sequence[str], where: str | None) -> Answer:
@@ -21,7 +24,7 @@ def _suppressed(release: Release, words: Sequence[str], where: str | None) -> An
     return release.suppressed()
 
 
-def _key(release: Release, words: Sequence[str]) -> list[pa.Scalar]:
+def key_of(release: Release | Collected, words: Sequence[str]) -> list[pa.Scalar]:
     """The words of a key as values of its columns."""
     names = release.about.key
     if len(words) != len(names):
@@ -40,30 +43,42 @@ def _value(word: str, column: pa.ChunkedArray) -> pa.Scalar:
         ) from None
 
 
-def _whole(word: str) -> int:
+def how_many(word: str) -> int:
+    """The number of rows that ``top`` is asked for."""
     try:
         return int(word)
     except ValueError:
         raise InvalidInput(f"top takes a whole number, not {word!r}.") from None
 
 
-def _quantile(release: Release, words: Sequence[str], where: str | None) -> dict[str, float]:
+def share(word: str) -> float:
+    """Which quantile is asked for."""
     try:
-        share = float(words[0])
+        return float(word)
     except ValueError:
-        raise InvalidInput(f"quantile takes a number from 0 to 1, not {words[0]!r}.") from None
-    return {"quantile": release.rows(where).quantile(share)}
+        raise InvalidInput(f"quantile takes a number from 0 to 1, not {word!r}.") from None
+
+
+def _quantile(release: Release, words: Sequence[str], where: str | None) -> dict[str, float]:
+    return {"quantile": release.rows(where).quantile(share(words[0]))}
 
 
 RELEASE = Kind(
-    "release",
+    NAME,
+    NAME,
     ("token", "estimate", "low", "high"),
     {
-        "top": Question(lambda r, words, where: r.rows(where).top(_whole(words[0])).to_arrow(), 1),
+        "top": Question(
+            lambda r, words, where: r.rows(where).top(how_many(words[0])).to_arrow(), 1
+        ),
         "rows": Question(lambda r, _, where: r.rows(where).to_arrow(), 0),
-        "above": Question(lambda r, words, where: r.rows(where).above(*_key(r, words)).to_arrow()),
-        "below": Question(lambda r, words, where: r.rows(where).below(*_key(r, words)).to_arrow()),
-        "rank": Question(lambda r, words, where: {"rank": r.rows(where).rank(*_key(r, words))}),
+        "above": Question(
+            lambda r, words, where: r.rows(where).above(*key_of(r, words)).to_arrow()
+        ),
+        "below": Question(
+            lambda r, words, where: r.rows(where).below(*key_of(r, words)).to_arrow()
+        ),
+        "rank": Question(lambda r, words, where: {"rank": r.rows(where).rank(*key_of(r, words))}),
         "quantile": Question(_quantile, 1),
         "sum": Question(lambda r, _, where: r.sum(where), 0),
         "count": Question(lambda r, _, where: r.count(where), 0),

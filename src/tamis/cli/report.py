@@ -15,8 +15,7 @@ from tamis.cli.streams import STANDARD
 from tamis.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tamis.releases.release import Release
-    from tamis.releases.summary.summary import Summary
+    from tamis.releases.report.page import Opened
 
 EXAMPLES = """Examples:
   tamis report release.parquet -o report.html
@@ -57,7 +56,7 @@ def report(
     _tell(page, registry, json)
 
 
-def _write_page(opened: Release | Summary, page: str) -> None:
+def _write_page(opened: Opened, page: str) -> None:
     from tamis.releases.report import write_report
 
     with tempfile.TemporaryDirectory(prefix="tamis-") as folder:

@@ -119,6 +119,7 @@ def _is_value(domain: Domain, name: str, value: str) -> bool:
 
 SUMMARY = Kind(
     NAME,
+    NAME,
     ("value", "weight", "estimate", "standard_error", "low", "high"),
     {
         "point": Question(_point),

@@ -102,12 +102,12 @@ def _about(text: bytes, table: pa.Table, path: str) -> AnyAbout:
         alike = json_text(said) == text
     except BadData:
         raise
-    except (AttributeError, ValueError, RecursionError):
+    except (AttributeError, TypeError, ValueError, RecursionError):
         raise BadData("what the release says about itself is damaged.") from None
     names, kinds = table.column_names, table.schema.types[len(about.key) :]
     added = about.added
     if names != [*about.key, *added] or len(set(names)) < len(names) or kinds != [*added.values()]:
         raise BadData(f"{path!r} has other columns than a release: it was changed.")
-    if not alike or footer(table, about) != said:
+    if not alike or json_text(footer(table, about)) != text:  # to Python, 1 and True are equal
         raise BadData("the rows do not fit the digest: the file was changed.")
     return about

@@ -53,5 +53,6 @@ def plain_origin(about: Origin) -> bool:
     )
     numbers = all(part.value is None or type(part.value) is int for part in about.parts)
     words = about.counted in ("rows", "counts") and type(about.filtered) is bool
-    day = re.fullmatch(r"\d{4}-\d\d-\d\d", about.day)
-    return known and numbers and words and all((day, re.fullmatch(r"[\w.+]{1,40}", about.library)))
+    day, library = (text if type(text) is str else "" for text in (about.day, about.library))
+    dated = re.fullmatch(r"\d{4}-\d\d-\d\d", day)
+    return known and numbers and words and all((dated, re.fullmatch(r"[\w.+]{1,40}", library)))

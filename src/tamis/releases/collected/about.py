@@ -12,15 +12,19 @@ from typing import Any
 import pyarrow as pa
 
 from tamis.federated import SampleAndThreshold
+from tamis.privacy.answer import check_coverage
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.errors import BadData
 from tamis.privacy.guarantee import REPLACED, Guarantee
+from tamis.privacy.verify import Refused, whole
 from tamis.releases.parts import Part, plain_origin
 
 FORMAT = 1
 COLLECTED = "collected"
 KINDS = ("histogram", "heavy hitters", "quantiles")
 REPORTS = "the reports of all rounds"
+_MOST = {"parts": 1 << 32, "tau": 100_000, "rounds": 256}  # what a certificate can be checked for
+_LONGEST = 500  # characters of a question
 _WHOLE, _REAL = pa.int64(), pa.float64()
 _COUNTS = {"token": _WHOLE, "estimate": _REAL, "low": _WHOLE, "high": _WHOLE}
 _VALUES = {"estimate": _WHOLE, "low": _WHOLE, "high": _WHOLE}
@@ -59,6 +63,11 @@ class AboutCollected:
         return ("quantile",) if self.kind == "quantiles" else ("item",)
 
     @property
+    def held(self) -> str:
+        """What the first column holds, in the words of the footer."""
+        return "number" if self.kind == "quantiles" else "integer" if self.domain else "text"
+
+    @property
     def added(self) -> dict[str, pa.DataType]:
         return _VALUES if self.kind == "quantiles" else _COUNTS
 
@@ -94,7 +103,15 @@ def read_about_collected(said: Any) -> AboutCollected:
         about = _read(said)
     except BadData:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        Refused,
+    ):
         raise BadData("what the release says about itself is damaged.") from None
     if about.describe() != said or not _plain(about):
         raise BadData("what the release says about itself does not fit together: it was changed.")
@@ -102,25 +119,39 @@ def read_about_collected(said: Any) -> AboutCollected:
 
 
 def _plain(about: AboutCollected) -> bool:
+    """Whether what is only repeated is of the kind that a collector writes."""
+    texts = (about.question, about.query)
     return (
         plain_origin(about)
         and about.kind in KINDS
-        and str(about.question).isprintable()
+        and all(type(text) is str for text in texts)
+        and 1 <= len(about.question) <= _LONGEST
+        and about.question.isprintable()
         and re.fullmatch("[0-9a-f]{32}", about.query) is not None
         and type(about.domain) is int
         and 0 <= about.domain <= 1 << 62
+        and _possible(about)
     )
+
+
+def _possible(about: AboutCollected) -> bool:
+    """Whether what was asked takes the rounds that are promised for: fewer would promise less."""
+    rounds = about.mechanism.rounds
+    if about.kind == "quantiles":
+        return about.domain > 0 and rounds == max(1, (about.domain - 1).bit_length())
+    return rounds == 1 if about.kind == "histogram" else not about.domain
 
 
 def _read(said: Any) -> AboutCollected:
     promise = said["guarantee"]
+    parts, tau, rounds = (whole(said[name], most) for name, most in _MOST.items())
     mechanism = SampleAndThreshold(
         float(promise["epsilon"]),
         float(promise["delta"]),
-        said["parts"] / (1 << 32),
-        said["tau"],
+        parts / (1 << 32),
+        tau,
         "replace" if promise["neighbours"] == REPLACED else "add or remove",
-        said["rounds"],
+        rounds,
     )
     return AboutCollected(
         mechanism,
@@ -128,7 +159,7 @@ def _read(said: Any) -> AboutCollected:
         said["question"],
         said["query"],
         said["domain"],
-        float(said["coverage"]),
+        check_coverage(float(said["coverage"])),
         said["ledger"],
         said["day"],
         said["library"],

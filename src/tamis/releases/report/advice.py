@@ -6,7 +6,9 @@ import hashlib
 
 import numpy as np
 
+from tamis.privacy.certificate import Certificate
 from tamis.releases.about import About
+from tamis.releases.file import AnyAbout
 from tamis.releases.release import Release
 from tamis.releases.report.promise import one_unit
 from tamis.releases.report.text import frequency, percent, safe, table
@@ -44,7 +46,7 @@ _DOMAIN = """\
 public.</li>"""
 
 
-def spent(about: About | AboutSummary) -> str:
+def spent(about: AnyAbout) -> str:
     """The parts of what was spent, and the entry of the ledger."""
     g = about.guarantee
     rows = [
@@ -80,7 +82,6 @@ join it with public data, publish a part of it.</li>
 
 def verifying(release: Release) -> str:
     """How to check the file, with tamis and without."""
-    certificate = hashlib.sha256(release.certificate.text.encode()).hexdigest()
     return f"""
 <p>With tamis installed:</p>
 <pre><code>tamis verify release.parquet</code></pre>
@@ -88,22 +89,36 @@ def verifying(release: Release) -> str:
 differential privacy, and checks that every estimate and interval follows from its token. It also
 prints the digest of the file, a SHA-256 over its rows and all that it says about itself. The file
 that this page is about has the digest</p>
-<pre><code class="digest">{release.digest}</code></pre>
+{by_digest(release.digest)}
+{by_hand(release.certificate)}
+<p>The certificate says how keys were named and what that guarantees, and nothing about the data.
+It does not prove that the file was made by that method, from the data you think of, or only
+once.</p>
+"""
+
+
+def by_digest(digest: str) -> str:
+    """A digest, and what it is good for."""
+    return f"""
+<pre><code class="digest">{digest}</code></pre>
 <p>Another digest means another file. The digest in a file notices accidents only: whoever changes a
 file can renew it. Compare it with one that you have from elsewhere, such as from whoever published
-the release.</p>
+the release.</p>"""
+
+
+def by_hand(certificate: Certificate) -> str:
+    """How to check the certificate without tamis."""
+    known = hashlib.sha256(certificate.text.encode()).hexdigest()
+    return f"""
 <p>Without tamis: take the certificate out of the file,</p>
 <pre><code class="extract">{safe_lines(_EXTRACT)}</code></pre>
 <p>and check it with <code>verify.py</code>, one file of tamis
 (<code>tamis/privacy/verify.py</code>) that needs nothing but Python:</p>
 <pre><code>python verify.py certificate.json</code></pre>
-<p>The certificate says how keys were named and what that guarantees, and nothing about the data.
-Its SHA-256 is <code>{certificate}</code>. It does not prove that the file was made by that
-method, from the data you think of, or only once.</p>
-"""
+<p>The SHA-256 of the certificate is <code>{known}</code>.</p>"""
 
 
-def citing(about: About | AboutSummary, paper: str = _PAPER) -> str:
+def citing(about: AnyAbout, paper: str = _PAPER) -> str:
     """BibTeX of the software and of the paper."""
     software = f"""\
 @software{{tamis,
@@ -146,7 +161,7 @@ def _value(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
-def _entry(about: About | AboutSummary) -> str:
+def _entry(about: AnyAbout) -> str:
     if about.entry is None:
         return "<p>No ledger was named, so nothing says what else was spent on the same data.</p>"
     rows = [[safe(name), f"<code>{safe(value)}</code>"] for name, value in about.entry.items()]

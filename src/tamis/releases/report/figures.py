@@ -1,4 +1,4 @@
-"""The two figures of a report and the same in numbers. They depend on the plan, not on data."""
+"""The two figures of a report and the same in numbers. They depend on no data."""
 
 from __future__ import annotations
 
@@ -23,9 +23,42 @@ _BESIDE, _OVER = 0.04, 0.065  # from a line to its name
 _PLACES = (0.78, 0.65, 0.5, 0.35, 0.22)  # where names above and below lines may stand
 
 
-def naming_figure(compared: Sequence[Way]) -> str:
+@dataclass(frozen=True)
+class Words:
+    """What the figures are about: what is named, and by what it is measured."""
+
+    one: str
+    done: str
+    axis: str
+    sized: str
+    unit: str
+    error: str
+    spread: str
+    head: tuple[str, ...]
+
+
+KEYS = Words(
+    one="a key",
+    done="named",
+    axis="frequency of the key",
+    sized="frequency {:,}",
+    unit="as a frequency",
+    error="error in a sum",
+    spread="root of the mean squared error",
+    head=(
+        "frequency",
+        "named",
+        "with Laplace noise",
+        "with Gaussian noise",
+        "error in a sum",
+        "interval",
+    ),
+)
+
+
+def naming_figure(compared: Sequence[Way], words: Words = KEYS) -> str:
     """The probability that a key is named, by its frequency."""
-    x, y = _frequencies(compared), Axis(0.0, 1.0, _PERCENT, "named with probability")
+    x, y = _frequencies(compared, words), Axis(0.0, 1.0, _PERCENT, f"{words.done} with probability")
     at = _points(x, 160)
     ordered = sorted(compared, key=lambda way: (way.half, way.style))
     curves = [way.reporting(at) for way in ordered]
@@ -35,10 +68,11 @@ def naming_figure(compared: Sequence[Way]) -> str:
         for way, curve, label in zip(ordered, curves, labels, strict=True)
     ]
     described = "; ".join(
-        f"{' '.join(way.name)}: half as likely as ever at frequency {way.half:,}"
+        f"{' '.join(way.name)}: half as likely as ever at {words.sized.format(way.half)}"
         for way in compared
     )
-    return chart(x, y, lines[::-1], "naming", "Probability that a key is named", described)
+    title = f"Probability that {words.one} is {words.done}"
+    return chart(x, y, lines[::-1], "naming", title, described)
 
 
 @dataclass(frozen=True)
@@ -56,29 +90,34 @@ class Sizes:
 
 def sizes(plan: Plan, compared: Sequence[Way]) -> Sizes:
     """For all frequencies that are drawn or in the table."""
-    at = np.union1d(_points(_frequencies(compared), 50), _shown(compared))
+    at = places(compared)
     return Sizes(at, _errors(plan, at), *_intervals(plan, at))
 
 
-def error_figure(compared: Sequence[Way], known: Sizes) -> str:
+def places(compared: Sequence[Way]) -> Ints:
+    """All frequencies that are drawn or in the table."""
+    return np.union1d(_points(_frequencies(compared), 50), _shown(compared))
+
+
+def error_figure(compared: Sequence[Way], known: Sizes, words: Words = KEYS) -> str:
     """The error of what a key adds to a sum and the width of the interval, by frequency."""
-    x = _frequencies(compared)
+    x = _frequencies(compared, words)
     drawn = known.where((known.at >= x.low) & (known.at <= x.high))
     error, width = drawn.error, (drawn.high - drawn.low).astype(np.float64)
-    y = _heights(np.concatenate([error, width]))
+    y = _heights(np.concatenate([error, width]), words)
     over, under = _above_and_below(x.share(drawn.at), y.share(error), y.share(width))
     lines = [
-        Line(drawn.at, error, "one", Label(("error in a sum",), over, over, "middle")),
+        Line(drawn.at, error, "one", Label((words.error,), over, over, "middle")),
         Line(drawn.at, width, "other", Label(("width of the interval",), under, under, "middle")),
     ]
     described = (
-        f"For a key of frequency {drawn.at[-1]:,} the root of the mean squared error is "
+        f"For {words.one} of {words.sized.format(drawn.at[-1])} the {words.spread} is "
         f"{error[-1]:,.3g}, and the interval is {width[-1]:,.0f} wide."
     )
     return chart(x, y, lines, "error", "Error and width of the interval", described)
 
 
-def numbers(compared: Sequence[Way], known: Sizes) -> str:
+def numbers(compared: Sequence[Way], known: Sizes, words: Words = KEYS) -> str:
     """Both figures as a table."""
     shown = known.where(np.isin(known.at, _shown(compared)))
     named = [[percent(p) for p in way.reporting(shown.at).tolist()] for way in compared]
@@ -86,9 +125,7 @@ def numbers(compared: Sequence[Way], known: Sizes) -> str:
     ends = zip(shown.low.tolist(), shown.high.tolist(), strict=True)
     interval = [f"{low:,} to {high:,}" for low, high in ends]
     rows = zip([f"{w:,}" for w in shown.at.tolist()], *named, error, interval, strict=True)
-    noise = [f"with {kind} noise" for kind in ("Laplace", "Gaussian")]
-    head = ["frequency", "named", *noise, "error in a sum", "interval"]
-    return table(head, rows, "The same in numbers", "numbers")
+    return table(words.head, rows, "The same in numbers", "numbers")
 
 
 def _shown(compared: Sequence[Way]) -> Ints:
@@ -111,19 +148,19 @@ def _intervals(plan: Plan, at: Ints) -> tuple[Ints, Ints]:
     return intervals(law, tokens, plan.coverage)
 
 
-def _frequencies(compared: Sequence[Way]) -> Axis:
-    """Well before this release names half of what it can, to well after all others do."""
-    centre = compared[0].half
+def _frequencies(compared: Sequence[Way], words: Words = KEYS) -> Axis:
+    """Well before any names half of what it can, to well after all do."""
+    centre, first = compared[0].half, min(way.half for way in compared)
     last = max(way.half for way in compared if way.half <= 1000 * centre)
-    low, high = max(1.0, centre / 7), max(12.0, min(7.0 * last, float(HIGHEST)))
-    return log_axis(low, high, "frequency of the key (logarithmic)", _DIGIT)
+    low, high = max(1.0, first / 7), max(12.0, min(7.0 * last, float(HIGHEST)))
+    return log_axis(low, high, f"{words.axis} (logarithmic)", _DIGIT)
 
 
-def _heights(values: Floats) -> Axis:
+def _heights(values: Floats, words: Words) -> Axis:
     """From below the smallest to above the largest, with room for a name."""
     low, high = max(0.01, float(values.min())), max(0.02, float(values.max()))
     margin = max(1.5, (high / low) ** 0.2)
-    return log_axis(low / margin, high * margin, "as a frequency (logarithmic)", _NUMBER)
+    return log_axis(low / margin, high * margin, f"{words.unit} (logarithmic)", _NUMBER)
 
 
 def _points(x: Axis, many: int) -> Ints:
@@ -164,6 +201,8 @@ def _above_and_below(
 
     def gap(place: float) -> float:
         near = np.abs(x - place) < 0.2
+        if not near.any():
+            return -1.0
         return max(
             float(first[near].min() - second[near].max()),
             float(second[near].min() - first[near].max()),

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from tamis.releases.collected.collected import Collected
 from tamis.releases.release import Release
-from tamis.releases.report import advice, promise
+from tamis.releases.report import advice, collected_page, promise
 from tamis.releases.report.figures import error_figure, naming_figure, numbers, sizes
 from tamis.releases.report.rows import top_keys
 from tamis.releases.report.summary_page import sections as summary_sections
@@ -16,29 +17,33 @@ from tamis.releases.report.ways import Way, ways
 from tamis.releases.summary.summary import Summary
 from tamis.releases.writing import whole_file
 
+Opened = Release | Summary | Collected
 
-def write_report(opened: Release | Summary, path: str | Path) -> None:
+
+def write_report(opened: Opened, path: str | Path) -> None:
     """Write a release, or a summary, as one page that needs nothing else: no network, no script.
 
     It says what is guaranteed, what to expect of the method, which keys are the most frequent, what
     was spent, and how to read, verify and cite the release. Everything in it comes from the
     release, so it is as private, and the same release always gives the same bytes. The page of a
-    summary has a heat map of its first two attributes.
+    summary has a heat map of its first two attributes, and that of quantiles a picture of them.
     """
     with whole_file(path) as file:
         file.write(page(opened).encode())
 
 
-def page(opened: Release | Summary) -> str:
+def page(opened: Opened) -> str:
     """The whole page."""
+    library = opened.about.library
     if isinstance(opened, Summary):
-        told = summary_sections(opened)
-        return _whole("summary", opened.domain.names, told, opened.about.library)
-    return _whole("release", opened.about.key, _sections(opened), opened.about.library)
+        return _whole("summary", several(opened.domain.names), summary_sections(opened), library)
+    if isinstance(opened, Collected):
+        told = collected_page.sections(opened)
+        return _whole("release", collected_page.title(opened), told, library)
+    return _whole("release", several(opened.about.key), _sections(opened), library)
 
 
-def _whole(kind: str, columns: Sequence[str], told: dict[str, str], library: str) -> str:
-    names = several(columns)
+def _whole(kind: str, names: str, told: dict[str, str], library: str) -> str:
     parts = "\n".join(
         f'<section aria-labelledby="part-{n}">\n<h2 id="part-{n}">{title}</h2>\n{text}\n</section>'
         for n, (title, text) in enumerate(told.items(), start=1)

@@ -1,4 +1,4 @@
-"""What the entries of releases and of summaries have in common, and their form: YAML."""
+"""What the entries of all kinds of releases have in common, and their form: YAML."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from tamis.privacy.errors import counted
 from tamis.privacy.guarantee import REPLACED
-from tamis.releases.about import About
-from tamis.releases.summary.about import AboutSummary
+from tamis.releases.file import AnyAbout
 from tamis.weighted.show import printable
 
 Value = str | int | float | list["Value"] | Mapping[str, "Value"]
-AnyAbout = About | AboutSummary
 
 FILL_IN = "TO BE FILLED IN by the publisher"
 
@@ -52,12 +50,19 @@ def administrative(paper: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def loss(about: AnyAbout, key: str, frequency: str) -> dict[str, Value]:
-    """What is promised, and to whom."""
+    """What is promised, and to whom, where units are bounded."""
     g = about.guarantee
     level = {"rows": "Row-level", "counts": "Element-level"}.get(about.counted, "Element-level")
+    unit = level if g.unit == "element" else f"{g.unit}-level"
+    return parameters(about, unit, _adjacent(about, key, frequency))
+
+
+def parameters(about: AnyAbout, unit: str, adjacent: str) -> dict[str, Value]:
+    """What is promised, and to whom."""
+    g = about.guarantee
     return {
-        "privacy_unit": level if g.unit == "element" else f"{g.unit}-level",
-        "privacy_unit_details": _adjacent(about, key, frequency),
+        "privacy_unit": unit,
+        "privacy_unit_details": adjacent,
         "privacy_parameters": {"epsilon": g.epsilon, "delta": g.delta},
         "privacy_parameters_details": "; ".join(
             f"{part.purpose}: epsilon {part.epsilon!r}, delta {part.delta!r}"
@@ -80,21 +85,32 @@ def _adjacent(about: AnyAbout, key: str, frequency: str) -> str:
     )
 
 
-def model(about: AnyAbout) -> dict[str, Value]:
+_HOLDER = "Whoever makes the release holds the data as they are."
+_TRUST = (
+    "Readers of the release may know the method and everything but the "
+    "data of one unit. Whoever makes the release, and the generator of random words of their "
+    "operating system, are trusted."
+)
+
+
+def model(
+    about: AnyAbout,
+    holder: str = _HOLDER,
+    trust: str = _TRUST,
+    charged: str = "before the first draw",
+) -> dict[str, Value]:
     """Who is trusted with what."""
     ledger = (
         "Not recorded in a ledger."
         if about.entry is None
-        else "Charged to a budget before the first draw; entry of the ledger: "
+        else f"Charged to a budget {charged}; entry of the ledger: "
         + ", ".join(f"{name} {value}" for name, value in about.entry.items())
         + "."
     )
     return {
         "model_name": "Central",
-        "model_name_details": "Whoever makes the release holds the data as they are.",
-        "trust_assumptions": "Readers of the release may know the method and everything but the "
-        "data of one unit. Whoever makes the release, and the generator of random words of their "
-        "operating system, are trusted.",
+        "model_name_details": holder,
+        "trust_assumptions": trust,
         "release_type": "One release",
         "release_type_details": ledger,
         "data_source_type": FILL_IN,

@@ -61,7 +61,7 @@ class Line:
 
 def chart(x: Axis, y: Axis, lines: Sequence[Line], name: str, title: str, described: str) -> str:
     """A chart with a title and a description for those who do not see it."""
-    parts = [_grid(x, y), *(_path(x, y, line) for line in lines)]
+    parts = [grid(x, y), *(_path(x, y, line) for line in lines)]
     parts += [_label(line.label, line.style) for line in lines]
     return picture((WIDTH, HEIGHT), parts, name, title, described)
 
@@ -102,14 +102,24 @@ def log_axis(low: float, high: float, name: str, room: float) -> Axis:
     return Axis(low, high, ticks, name, log=True)
 
 
-def _grid(x: Axis, y: Axis) -> str:
+def whole_axis(low: float, high: float, name: str, most: int = 6) -> Axis:
+    """An axis of whole numbers, of which at most so many round ones are marked."""
+    rough = max((high - low) / most, 1.0)
+    power = 10 ** math.floor(math.log10(rough))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= rough)
+    marks = range(math.ceil(low / step) * step, math.floor(high) + 1, step)
+    return Axis(low, high, [(v, frequency(v)) for v in marks], name)
+
+
+def grid(x: Axis, y: Axis) -> str:
+    """The axes of a chart with their numbers and names."""
     bottom, right, parts = HEIGHT - _BOTTOM, WIDTH - _RIGHT, []
     for value, text in y.ticks:
-        at = _across(0.0, float(y.share(value)))[1]
+        at = across(0.0, float(y.share(value)))[1]
         parts.append(f'<line class="grid" x1="{_LEFT}" y1="{at:.1f}" x2="{right}" y2="{at:.1f}"/>')
         parts.append(f'<text class="tick" x="{_LEFT - 7}" y="{at + 4:.1f}" {_END}>{text}</text>')
     for value, text in x.ticks:
-        at = _across(float(x.share(value)), 0.0)[0]
+        at = across(float(x.share(value)), 0.0)[0]
         parts.append(f'<line class="grid" x1="{at:.1f}" y1="{_TOP}" x2="{at:.1f}" y2="{bottom}"/>')
         parts.append(f'<text class="tick" x="{at:.1f}" y="{bottom + 17}" {_MIDDLE}>{text}</text>')
     parts.append(f'<line class="axis" x1="{_LEFT}" y1="{bottom}" x2="{right}" y2="{bottom}"/>')
@@ -122,7 +132,7 @@ _END = 'text-anchor="end"'
 _MIDDLE = 'text-anchor="middle"'
 
 
-def _across(x: float, y: float) -> tuple[float, float]:
+def across(x: float, y: float) -> tuple[float, float]:
     """Shares of the plot as places in the picture."""
     return (
         _LEFT + x * (WIDTH - _LEFT - _RIGHT),
@@ -131,14 +141,14 @@ def _across(x: float, y: float) -> tuple[float, float]:
 
 
 def _path(x: Axis, y: Axis, line: Line) -> str:
-    points = (_across(a, b) for a, b in zip(x.share(line.x), y.share(line.y), strict=True))
+    points = (across(a, b) for a, b in zip(x.share(line.x), y.share(line.y), strict=True))
     return f'<polyline class="line {line.style}" points="' + (
         " ".join(f"{a:.1f},{b:.1f}" for a, b in points) + '"/>'
     )
 
 
 def _label(label: Label, style: str) -> str:
-    (a, b), (c, d) = _across(*label.of), _across(*label.at)
+    (a, b), (c, d) = across(*label.of), across(*label.at)
     gap = {"start": 5, "middle": 0, "end": -5}[label.anchor]
     top = d + 4 - _LINE * (len(label.text) - 1) / 2
     lines = "".join(

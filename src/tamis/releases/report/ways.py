@@ -36,9 +36,9 @@ class Way:
 def ways(plan: Plan) -> tuple[Way, Way, Way]:
     """The plan, Laplace noise and Gaussian noise."""
     return (
-        _way(("tamis,", "this release"), "one", lambda w: np.asarray(plan.reporting(w))),
-        _way(("Laplace noise", "and a threshold"), "two", _laplace(plan)),
-        _way(("Gaussian noise", "and a threshold"), "three", _gauss(plan)),
+        way_of(("tamis,", "this release"), "one", lambda w: np.asarray(plan.reporting(w))),
+        way_of(("Laplace noise", "and a threshold"), "two", _laplace(plan)),
+        way_of(("Gaussian noise", "and a threshold"), "three", _gauss(plan)),
     )
 
 
@@ -53,7 +53,8 @@ def lowest(reporting: Callable[[Ints], Floats], probability: float) -> int:
     return high
 
 
-def _way(name: tuple[str, ...], style: str, reporting: Callable[[Ints], Floats]) -> Way:
+def way_of(name: tuple[str, ...], style: str, reporting: Callable[[Ints], Floats]) -> Way:
+    """A way with the frequency of half its highest probability."""
     return Way(name, style, reporting, lowest(reporting, _at(reporting, HIGHEST) / 2))
 
 
