@@ -23,7 +23,7 @@ from tests.collect.conftest import OCTETS, Asked, Server, ask, kill, start
 from tests.collect.hooks import REPORT
 from tests.federated.devices import NOW
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 BROKEN = (
     "import os, sys; from tamis.collect import app, serve; "
     "app.nonce_of = lambda *_: bytes(16); serve.serve(sys.argv[1], port=0, "

@@ -162,8 +162,12 @@ class Search:
         return QuantileTable.of(self.at, rows, mechanism)
 
     def _row(self, q: float, found: tuple[int, int], p: float, coverage: float) -> Row:
-        """The value, and the cuts around it that differ from q by more than chance."""
-        z, low, high = answer.quantile(coverage), 0, self.domain - 1
+        """The value, and the cuts around it that differ from q by more than chance.
+
+        Every cut is a chance to be wrong, so the chances are shared out among them.
+        """
+        each = 1 - (1 - coverage) / max(1, len(self.cuts))
+        z, low, high = answer.quantile(each), 0, self.domain - 1
         for cut in self.cuts:
             share = cut.below / cut.of
             margin = z * sqrt(max(q * (1 - q), share * (1 - share)) * (1 - p) / cut.of)
