@@ -87,7 +87,7 @@ def test_with_too_few_clients_the_interval_is_everything() -> None:
 
 
 def test_a_round_asks_in_which_range_a_number_is() -> None:
-    search = Search((0.25, 0.5), 16, ((0, 8), (8, 16)))
+    search = Search((0.25, 0.5), 16, ((0, 8), (8, 16)), tau=14)
     assert search.task == {"cuts": [4, 12]}
     values = np.array([0, 3, 4, 11, 12, 15])
     assert search.answers(values).to_pylist() == [0, 0, 1, 1, 2, 2]

@@ -117,7 +117,8 @@ class Enquiry:
     def start(self) -> Known:
         """What is known before the first round."""
         if self.kind == "quantiles":
-            return Search(self.at, self.domain, ((0, self.domain),) * len(self.at))
+            ranges = ((0, self.domain),) * len(self.at)
+            return Search(self.at, self.domain, ranges, self.mechanism.tau)
         if self.kind == "heavy hitters":
             return Tree(self.lengths)
         return Counts(bool(self.domain))

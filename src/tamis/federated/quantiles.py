@@ -30,6 +30,10 @@ from tamis.sampling.keys import key_column
 
 Ints = npt.NDArray[np.int64]
 
+Range = tuple[int, int]
+Row = tuple[int, int, int]
+
+_ROOMY = 8  # times tau: so many clients that were kept make two ranges that are surely named
 _SHARE = 300  # a threshold may hide this part of the clients: far less than the sampling error
 
 
@@ -85,7 +89,7 @@ class Quantiles:
 
     def start(self) -> Search:
         whole = (0, self.domain)
-        return Search(tuple(self.at), self.domain, (whole,) * len(self.at))
+        return Search(tuple(self.at), self.domain, (whole,) * len(self.at), self.mechanism.tau)
 
     def release(self, values: Any, coverage: float = 0.95) -> QuantileTable:
         """The quantiles of values, one held by each client.
@@ -107,20 +111,41 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class Cut:
-    """What a round has said of a number: how many clients that were kept lie below it, of all."""
+    """What a round has said of a number: how many clients that were kept lie below it, of all.
+
+    Ranges that were not named are counted on both sides: each may hide up to tau - 1 clients.
+    """
 
     at: int
     below: int
     of: int
+    hidden_below: int = 0
+    hidden_above: int = 0
+
+    @property
+    def share(self) -> float:
+        return self.below / self.of
+
+    def shares(self, q: float, tau: int, p: float, z: float) -> tuple[float, float]:
+        """The least and the largest share that may lie below it, near the quantile q."""
+        down, up = (self.hidden_below * (tau - 1), self.hidden_above * (tau - 1))
+        spread = max(q * (1 - q), self.share * (1 - self.share)) * (1 - p) / self.of
+        low, high = self.below / (self.of + up), (self.below + down) / (self.of + down)
+        return low - z * sqrt(spread), high + z * sqrt(spread)
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is known between rounds: for each quantile, the first number and the one after it."""
+    """What is known between rounds: for each quantile, the first number and the one after it.
+
+    In each round the middle of its range is asked for, and one further number, on the side where
+    its interval is wide: so that both ends of the interval are found on the way.
+    """
 
     at: tuple[float, ...]
     domain: int
-    ranges: tuple[tuple[int, int], ...]
+    ranges: tuple[Range, ...]
+    tau: int
     cuts: tuple[Cut, ...] = ()
     blind: bool = False  # a round has named no range: there are too few clients
 
@@ -129,68 +154,81 @@ class Search:
         return self.blind or all(high - low <= 1 for low, high in self.ranges)
 
     @property
-    def middles(self) -> list[int]:
-        """Where ranges that are still wide are cut."""
-        return sorted({(low + high) // 2 for low, high in self.ranges if high - low > 1})
+    def asked(self) -> list[int]:
+        """The numbers at which all others are cut into ranges."""
+        middles = {_middle(known) for known in self.ranges if known[1] - known[0] > 1}
+        guards = {self._guard(q, known) for q, known in zip(self.at, self.ranges, strict=True)}
+        return sorted(middles | (guards - {0}))
 
     @property
     def task(self) -> dict[str, Any]:
         """What clients are asked for in the next round."""
-        return {"cuts": self.middles}
+        return {"cuts": self.asked}
 
     def answers(self, values: pa.Array) -> pa.Array:
         """Which range each number is in."""
-        places = np.searchsorted(np.array(self.middles), np.asarray(values), side="right")
-        return column_of(places)
+        return column_of(np.searchsorted(np.array(self.asked), np.asarray(values), side="right"))
 
     def after(self, counted: Histogram) -> Search:
         """With the results of a round."""
         names, many = (counted.table.column(c).to_pylist() for c in ("item", "token"))
-        tokens = {int(name): n for name, n in zip(names, many, strict=True)}
-        counts = np.array([tokens.get(n, 0) for n in range(len(self.middles) + 1)])
-        whole = int(counts.sum())
-        if not whole:
+        tokens, asked = {int(name): n for name, n in zip(names, many, strict=True)}, self.asked
+        counts = np.array([tokens.get(n, 0) for n in range(len(asked) + 1)])
+        if not counts.any():
             return replace(self, blind=True)
-        below = dict(zip(self.middles, np.cumsum(counts)[:-1].tolist(), strict=True))
-        ranges = tuple(map(lambda q, r: _narrowed(q, r, below, whole), self.at, self.ranges))
-        cuts = tuple(Cut(middle, n, whole) for middle, n in below.items())
+        below, hidden, whole = np.cumsum(counts), np.cumsum(counts == 0), int(counts.sum())
+        cuts = [
+            Cut(at, int(n), whole, int(gone), int(hidden[-1] - gone))
+            for at, n, gone in zip(asked, below[:-1], hidden[:-1], strict=True)
+        ]
+        shares = {cut.at: cut.share for cut in cuts}
+        pairs = zip(self.at, self.ranges, strict=True)
+        ranges = tuple(_narrowed(q, known, shares) for q, known in pairs)
         return replace(self, ranges=ranges, cuts=(*self.cuts, *cuts))
 
     def table(self, mechanism: SampleAndThreshold, coverage: float = 0.95) -> QuantileTable:
-        pairs = zip(self.at, self.ranges, strict=True)
-        rows = [self._row(q, found, mechanism.p, coverage) for q, found in pairs]
+        rows = []
+        for q, (first, end) in zip(self.at, self.ranges, strict=True):
+            low, high = self._interval(q, mechanism.p, coverage)
+            value = (first + end - 1) // 2
+            rows.append((value, min(low, value), max(high, value)))
         return QuantileTable.of(self.at, rows, mechanism)
 
-    def _row(self, q: float, found: tuple[int, int], p: float, coverage: float) -> Row:
-        """The value, and the cuts around it that differ from q by more than chance.
+    def _interval(self, q: float, p: float, coverage: float) -> Range:
+        """Between the nearest cuts that differ from q by more than chance.
 
         Every cut is a chance to be wrong, so the chances are shared out among them.
         """
-        each = 1 - (1 - coverage) / max(1, len(self.cuts))
-        z, low, high = answer.quantile(each), 0, self.domain - 1
+        z = answer.quantile(1 - (1 - coverage) / max(1, len(self.cuts)))
+        low, high = 0, self.domain - 1
         for cut in self.cuts:
-            share = cut.below / cut.of
-            margin = z * sqrt(max(q * (1 - q), share * (1 - share)) * (1 - p) / cut.of)
-            if share + margin < q:
-                low = max(low, cut.at)
-            elif share - margin > q:
-                high = min(high, cut.at - 1)
-        value = (found[0] + found[1] - 1) // 2
-        return value, min(low, value), max(high, value)
+            least, most = cut.shares(q, self.tau, p, z)
+            low = max(low, cut.at) if most < q else low
+            high = min(high, cut.at - 1) if least > q else high
+        return low, high
+
+    def _guard(self, q: float, known: Range) -> int:
+        """A number that may end the interval, where it is wide and many clients are; or 0."""
+        low, high = self._interval(q, 0.0, 0.95)
+        start, end = max((known[1], high + 1), (low, known[0]), key=lambda side: side[1] - side[0])
+        shares = {0: 0.0, self.domain: 1.0} | {cut.at: cut.share for cut in self.cuts}
+        if end - start < 2 or not self.cuts or start not in shares or end not in shares:
+            return 0
+        many = (shares[end] - shares[start]) * self.cuts[-1].of
+        return (start + end) // 2 if many >= _ROOMY * self.tau else 0
 
 
-Row = tuple[int, int, int]
+def _middle(known: Range) -> int:
+    return (known[0] + known[1]) // 2
 
 
-def _narrowed(
-    q: float, known: tuple[int, int], below: dict[int, int], whole: int
-) -> tuple[int, int]:
+def _narrowed(q: float, known: Range, shares: dict[int, float]) -> Range:
     """The half in which the share of smaller numbers reaches q."""
     low, high = known
-    middle = (low + high) // 2
     if high - low <= 1:
         return known
-    return (low, middle) if below[middle] >= q * whole else (middle, high)
+    middle = _middle(known)
+    return (low, middle) if shares[middle] >= q else (middle, high)
 
 
 @dataclass(frozen=True)
