@@ -105,7 +105,7 @@ def test_a_query_can_be_abandoned(tamis: Run, folder: Path) -> None:
         ((*CREATE, "--tau", "0"), "tau must be a whole number"),
         ((*CREATE, "--tau", "3", "--p", "0.2"), "tau = 3 is too small"),
         ((*CREATE, "--rounds", "3"), "--rounds and --depth are for heavy hitters"),
-        ((*CREATE, "--at", "0.5"), "--at is for quantiles"),
+        ((*CREATE, "--at", "0.5"), "--at and --clients are for quantiles"),
         ((*CREATE[:-1], "soon"), "--window takes a number and a letter"),
         ((*CREATE[:-1], "900d"), "window must be 1 second to 366 days"),
         ((*CREATE, "--budget", "none"), "There is no budget 'none'"),

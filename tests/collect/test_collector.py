@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -13,10 +14,11 @@ import numpy as np
 import pytest
 
 from tamis.collect.collector import Collector, Status, WindowOpen
-from tamis.collect.records import Outcome
+from tamis.collect.records import Outcome, Report
 from tamis.federated import HeavyHitters, Quantiles, SampleAndThreshold
 from tamis.federated.device import seal
-from tamis.privacy.errors import AggregatorBusy, BudgetRefused, InvalidInput
+from tamis.federated.hitters import Tree
+from tamis.privacy.errors import AggregatorBusy, BadData, BudgetRefused, InvalidInput
 from tamis.privacy.ledger import open_ledger
 from tamis.releases.collected.collected import Collected
 from tests.collect.fleet import Clock, Fleet, footer, rows
@@ -180,6 +182,90 @@ def test_a_device_counts_once_however_often_it_reports(
     assert rows(collector.release(query)) == []
 
 
+def test_a_report_that_somebody_has_copied_in_the_database_counts_once(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    spec = Fleet(collector, query, []).asked()
+    body = seal(spec, os.urandom(16), b"apple")
+    copies = [Report(query, 1, os.urandom(16), os.urandom(16), body) for _ in range(30)]
+    with collector._store.writing():
+        assert len(collector._store._insert_new(copies)) == 30
+    collector.close_window(query)
+    assert rows(collector.release(query)) == []
+
+
+# --- what whoever can write into the database can do ---------------------------------------------
+
+
+def rewritten(collector: Collector, query: str, column: str, change: Callable[[str], str]) -> None:
+    store = collector._store
+    ((old,),) = store._ask(f"SELECT {column} FROM {{rounds}} WHERE query = ?", query)
+    assert change(old) != old
+    with store.writing():
+        store._ask(f"UPDATE {{rounds}} SET {column} = ? WHERE query = ?", change(old), query)
+
+
+@pytest.mark.parametrize(
+    ("column", "change"),
+    [
+        ("envelope", lambda text: text.replace('\\"tau\\": 14', '\\"tau\\": 1')),
+        ("envelope", lambda text: text.replace('\\"seal\\": \\"', '\\"seal\\": \\"A')),
+        ("envelope", lambda text: "{}"),
+        ("known", lambda text: text.replace("null", "[]")),
+        ("known", lambda text: ""),
+    ],
+    ids=["a lower threshold", "another key", "another specification", "other results", "none"],
+)
+def test_what_was_changed_in_the_database_is_not_believed(
+    opened: Callable[[], Collector], clock: Clock, column: str, change: Callable[[str], str]
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    Fleet(collector, query, WORDS).report(clock.now)
+    rewritten(collector, query, column, change)
+    clock.now += HOUR
+    with pytest.raises(BadData, match="was changed by something other than the aggregator"):
+        collector.release(query)
+    collector.abandon(query)
+
+
+def test_the_database_says_nothing_of_budgets_and_ledgers(
+    opened: Callable[[], Collector], tmp_path: Path
+) -> None:
+    collector, ledger = opened(), tmp_path / "secret-ledger.sqlite"
+    with open_ledger(ledger) as book:
+        book.create("secret budget", 1.0, 1e-6, "client")
+    query = asked(collector, budget="secret budget", ledger=ledger)
+    store = collector._store
+    told = [store._ask(f"SELECT * FROM {{{name}}}") for name in ("queries", "rounds", "releases")]
+    assert query in str(told)
+    assert "secret" not in str(told)
+
+
+def test_every_round_is_sealed_for_the_key_of_the_query(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector, made = opened(), HeavyHitters(2.0, 1e-5, rounds=2, depth=4)
+    query = collector.create(made, "Which fruit?", window=HOUR, longest=20)
+    fleet = Fleet(collector, query, ["apple"] * 300)
+    first = fleet.asked()
+    fleet.report(clock.now)
+    clock.now += HOUR
+    collector.advance(query)
+    assert fleet.asked().round == 2
+    assert fleet.asked().seal == first.seal
+
+
+def test_a_tree_that_is_too_large_for_a_specification_keeps_the_most_frequent_prefixes() -> None:
+    live = tuple(f"{n:05d}" + "é" * 40 for n in range(5000))
+    tree = Tree((45, 50), round=1, live=live).within(900_000)
+    assert live[: len(tree.live)] == tree.live
+    assert 3000 < len(tree.live) < 5000
+    assert len(json.dumps(tree.task)) < 910_000
+
+
 # --- once ---------------------------------------------------------------------------------------
 
 
@@ -313,7 +399,8 @@ def test_keys_are_for_their_owner_alone(opened: Callable[[], Collector], tmp_pat
     query = asked(collector)
     folder = tmp_path / "keys"
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert {path.name for path in folder.iterdir()} == {"signer.key", f"{query}.key"}
+    names = {"signer.key", f"{query}.key", f"{query}.plan"}
+    assert {path.name for path in folder.iterdir()} == names
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     assert opened().signer == collector.signer
 

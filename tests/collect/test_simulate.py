@@ -117,15 +117,12 @@ def run(
     with Collector(where, folder / "keys") as mine, Collector(where, folder / "keys") as other:
         longest = 0 if isinstance(asked, Quantiles) else 10
         query = mine.create(asked, "Which?", window=window, longest=longest)
-        found = mine._store.query(query)
-        assert found is not None
+        enquiry = Enquiry.read(mine.keys.plan(query))
         fleet = Fleet(items, mine.tokens(query, len(items)), Faults(duplicated=0.1, late=0.1))
         ending = Closing(mine) if window > 60 else Unattended()
         with ThreadPoolExecutor(1) as pool:
             released = pool.submit(other.release, query, wait=True)
-            done = simulate(
-                server.port, mine.signer, query, Enquiry.read(found.plan), fleet, ending
-            )
+            done = simulate(server.port, mine.signer, query, enquiry, fleet, ending)
             assert released.result(timeout=30) == done.release
     return done
 

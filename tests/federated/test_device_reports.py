@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tamis.federated import device as module
-from tamis.federated.device import Device, Refused, Specification, Unreachable, unseal
+from tamis.federated.calibrate import PARTS
+from tamis.federated.device import (
+    Device,
+    Refused,
+    Specification,
+    Unreachable,
+    least_delta,
+    unseal,
+)
+from tamis.federated.profile import added
 from tests.federated.devices import (
     DROP,
     LOSE,
@@ -318,10 +329,11 @@ def test_a_round_whose_specification_changes_is_refused(
 @pytest.mark.parametrize(
     "change",
     [
-        {"epsilon": 0.9},
-        {"delta": 1e-7},
-        {"parts": ALWAYS},
+        {"epsilon": 1.1},
+        {"delta": 2e-6},
+        {"parts": PARTS // 5},
         {"tau": 15},
+        {"seal": base64.b64encode(bytes(range(32))).decode()},
         {"rounds": 3},
         {"question": "Which name?"},
         {"neighbours": "replace"},
@@ -396,13 +408,35 @@ def test_another_query_than_the_one_asked_for_is_refused(
 
 
 @pytest.mark.parametrize("item", ["x" * 41, 5, "a\0"])
-def test_a_bad_item_is_refused_before_anything_is_charged(
+def test_of_a_bad_item_only_the_caller_hears_and_the_server_gets_a_null_report(
     collector: Collector, tmp_path: Path, item: str | int
 ) -> None:
     collector.show(asked())
     with pytest.raises(Refused, match="the item must"):
         device(collector, tmp_path).report(QUERY, item, TOKEN)
-    assert not (tmp_path / "state").exists()
+    ((_, _, body),) = collector.sent
+    assert unseal(asked(), body, OPENER) is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"tau": 13}, {"delta": 7e-7}, {"parts": PARTS // 2}, {"epsilon": 0.9}]
+)
+def test_one_round_that_costs_more_than_it_states_is_refused(
+    collector: Collector, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    collector.show(asked(**change))
+    with pytest.raises(Refused, match="but needs more"):
+        device(collector, tmp_path).report(QUERY, "the", TOKEN)
+    assert not collector.sent
+
+
+@pytest.mark.parametrize(
+    ("p", "tau", "epsilon"), [(0.1, 6, 1.0), (0.25, 14, 1.0), (0.02, 11, 0.1), (0.3, 1, 2.0)]
+)
+def test_a_device_computes_the_exact_delta_of_one_round(p: float, tau: int, epsilon: float) -> None:
+    parts = int(p * PARTS)
+    exact = added(Fraction(parts, PARTS), tau, Fraction(repr(epsilon)))
+    assert float(least_delta(parts, tau, epsilon)) == pytest.approx(float(exact.high), rel=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,18 @@ def test_the_median_by_search_is_off_by_a_thousandth_of_rank(domain: int, most: 
     assert inside >= 15  # of 20 at 95 %: fewer once in 4,000 times
 
 
+@pytest.mark.parametrize("clients", [200, 1000])
+def test_intervals_hold_with_few_clients_too(clients: int) -> None:
+    """Ranges that are not named hide some; of 40 intervals at 95 %, 32 hold but once in 2,000."""
+    made, inside = Quantiles(2.0, 1e-5, 256, clients=100_000), 0
+    for seed in range(40):
+        held = numbers(256, seed, clients)
+        with randomness.using(Stream(seed)):
+            row = made.release(held).table.to_pylist()[0]
+        inside += (held < row["low"]).mean() <= 0.5 <= (held <= row["high"]).mean()
+    assert inside > 32
+
+
 @pytest.mark.parametrize("domain", [1024, 65_536])
 def test_the_median_from_one_round_is_off_by_less_than_a_hundredth(domain: int) -> None:
     made = Quantiles(1.0, 1e-6, domain, interactive=False)

@@ -235,7 +235,7 @@ def close(
     elif abandon:
         streams.say(f"the query {query} has ended, and its reports are deleted")
     else:
-        streams.say(f"closed: tamis collect release {query} counts what was reported")
+        streams.say(f"closed: tamis collect release {query} -o FILE counts what was reported")
 
 
 def release(
@@ -293,8 +293,8 @@ def _asked(
         raise InvalidInput("--p and --tau are for a histogram; other kinds choose them.")
     if kind != "heavy-hitters" and (rounds != 1 or depth is not None):
         raise InvalidInput("--rounds and --depth are for heavy hitters.")
-    if kind != "quantiles" and at is not None:
-        raise InvalidInput("--at is for quantiles.")
+    if kind != "quantiles" and (at is not None or clients != 10_000):
+        raise InvalidInput("--at and --clients are for quantiles.")
     if kind == "quantiles":
         return Quantiles(epsilon, delta, domain, at or (0.5,), clients, neighbours=neighbours)
     if kind == "heavy-hitters":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import Callable
@@ -13,20 +14,23 @@ from typing import Any, Literal
 
 from tamis.collect.counting import counted
 from tamis.collect.enquiry import Asked, Enquiry, known_text
-from tamis.collect.keys import Keys
+from tamis.collect.keys import CHANGED, Keys
 from tamis.collect.open import open_store
 from tamis.collect.records import Query, Round
 from tamis.collect.store import Store
 from tamis.collect.tokens import KEY, issue
-from tamis.federated.device import sign
+from tamis.federated.device import Refused, Specification, opened, sign
+from tamis.federated.hitters import Tree
 from tamis.privacy.answer import check_coverage
-from tamis.privacy.errors import AggregatorBusy, InvalidInput, meant, shown
+from tamis.privacy.errors import AggregatorBusy, BadData, InvalidInput, meant, shown
 from tamis.privacy.guarantee import as_float
 from tamis.privacy.ledger import open_ledger
+from tamis.privacy.ledger.budget import cost_of
 from tamis.releases.collected.about import AboutCollected
 from tamis.releases.collected.collected import Collected
 
 State = Literal["not open yet", "open", "closed", "released", "closed without release"]
+_MOST_PREFIXES = 900_000  # bytes of a specification, which has a megabyte
 _FAR = 366 * 24 * 3600  # seconds before a query opens, at most
 Step = Literal["next round", "released"]
 
@@ -133,7 +137,8 @@ class Collector:
             raise InvalidInput("opens must be a time in seconds since 1970, and not long past.")
         try:
             first = self._round(enquiry, query, 1, enquiry.start(), int(begins))
-            self._store.add_query(Query(query, urandom(KEY), int(now), plan=enquiry.text()), first)
+            self.keys.keep_plan(query, enquiry.text())
+            self._store.add_query(Query(query, urandom(KEY), int(now)), first)
         except BaseException:
             self.keys.forget(query)
             raise
@@ -190,7 +195,8 @@ class Collector:
                 continue  # another aggregator has just released it
             if progress is not None:
                 progress(self._status(self._find(query)))
-        self.keys.forget(query)  # one that died may have left it
+        self._store.scrub()  # one that died may have left reports, and the key
+        self.keys.forget(query)
         return file
 
     def advance(self, query: str) -> Step:
@@ -201,12 +207,13 @@ class Collector:
         """
         with self._store.alone():
             newest = self._closed(query)
-            enquiry = Enquiry.read(self._find(query).plan)
-            asked, opener = newest.asked, self.keys.opener(query)
+            enquiry = Enquiry.read(self.keys.plan(query))
+            asked, opener = self._asked(newest), self.keys.opener(query)
+            before = enquiry.read_known(self.keys.checked(query, newest.round, newest.known))
             entry = self._charge(query, enquiry)
             bodies = self._store.reports(query, newest.round)
             found = counted(enquiry.mechanism, asked, bodies, opener, enquiry.coverage)
-            known = enquiry.read_known(newest.known).after(found)
+            known = before.after(found)
             if not known.done:
                 opens = int(self._clock())
                 self._store.next_round(self._round(enquiry, query, newest.round + 1, known, opens))
@@ -229,24 +236,29 @@ class Collector:
         """Once for a query: an entry that is there from an aggregator that died counts."""
         if enquiry.budget is None:
             return None
-        purpose = f"collected by query {query}"
+        purpose, guarantee = f"collected by query {query}", enquiry.mechanism.guarantee
         with open_ledger(enquiry.ledger) as ledger:
             for entry in ledger.history(enquiry.budget):
-                if entry.purpose == purpose:
+                if (entry.purpose, entry.cost) == (purpose, cost_of(guarantee)):
                     return entry.describe()
-            guarantee = enquiry.mechanism.guarantee
             return ledger.charge(enquiry.budget, guarantee, purpose).describe()
 
     # --- rounds ----------------------------------------------------------------------------------
 
     def _round(self, enquiry: Enquiry, query: str, number: int, known: Any, opens: int) -> Round:
-        if number == 1:
-            seal = self.keys.new_opener(query)
-        else:
-            newest = self._store.newest(query)
-            seal = newest.asked.seal if newest else ""
+        seal = self.keys.new_opener(query) if number == 1 else self.keys.seal(query)
+        if isinstance(known, Tree):
+            known = known.within(_MOST_PREFIXES)
         asked = enquiry.specification(query, number, known, opens, seal)
-        return Round.of(asked, sign(asked, self.keys.signer()), known_text(known))
+        signed = self.keys.signed(query, number, known_text(known))
+        return Round.of(asked, sign(asked, self.keys.signer()), signed)
+
+    def _asked(self, newest: Round) -> Specification:
+        """What a round asks, as we have signed it, whoever can write into the database."""
+        try:
+            return opened(json.loads(newest.envelope), self.keys.signer().public_key())
+        except (Refused, ValueError):
+            raise BadData(CHANGED) from None
 
     def _closed(self, query: str) -> Round:
         """The newest round, closed; refused while its window is open."""
@@ -269,6 +281,7 @@ class Collector:
         found = self._find(query)
         newest = self._store.newest(query)
         if found.state != "running" or newest is None:
+            self.keys.forget(query)  # whoever ended it may have died before it came to this
             raise InvalidInput(f"The query {query} has ended: it is {found.state}.")
         return newest
 

@@ -19,13 +19,16 @@ def counted(
     opener: X25519PrivateKey,
     coverage: float,
 ) -> Histogram:
-    """The answers of at least tau clients, of a round whose reports are from different clients.
+    """The answers of at least tau clients, of a round in which each client has one report.
 
     Null reports, and reports that cannot be opened or answer something else, count for nothing, and
-    nothing is said of them.
+    nothing is said of them. A report that is there twice counts once: its id is sealed with it.
     """
-    sensible, found = _sensible(asked), list[str]()
+    sensible, found, seen = _sensible(asked), list[str](), set[bytes]()
     for body in bodies:
+        if body[:16] in seen:
+            continue
+        seen.add(body[:16])
         try:
             said = unseal(asked, body, opener)
         except Refused:

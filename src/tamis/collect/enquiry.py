@@ -190,9 +190,9 @@ def _checked(
             "what is asked must be a SampleAndThreshold, HeavyHitters or Quantiles of "
             f"tamis.federated, not {shown(asked)}."
         )
-    text = isinstance(question, str) and question.isascii() and question.isprintable()
+    text = isinstance(question, str) and question.isprintable()
     if not text or not 1 <= len(str(question)) <= 500:
-        raise InvalidInput("question must be one line of 1 to 500 printable ASCII characters.")
+        raise InvalidInput("question must be one line of 1 to 500 printable characters.")
     if not isinstance(window, (int, float)) or not 1 <= window <= _LONGEST_WINDOW:
         raise InvalidInput(f"window must be 1 second to 366 days, in seconds, not {shown(window)}.")
     if isinstance(asked, SampleAndThreshold):

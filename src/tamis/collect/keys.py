@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 from pathlib import Path
 
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -15,6 +17,10 @@ from tamis.privacy.ledger.head import make_private, sync_folder
 from tamis.privacy.ledger.open import data_folder
 
 _SIZE = 32
+CHANGED = (
+    "The collector's database was changed by something other than the aggregator: nothing was "
+    "counted. Abandon the query, and find out who can write there."
+)
 
 
 class Keys:
@@ -56,11 +62,39 @@ class Keys:
             )
         return X25519PrivateKey.from_private_bytes(self._read(path))
 
-    def forget(self, query: str) -> None:
-        self._place(query).unlink(missing_ok=True)
+    def seal(self, query: str) -> str:
+        """The public part of the key that opens a query's reports, in base64."""
+        return _text(self.opener(query).public_key().public_bytes_raw())
 
-    def _place(self, query: str) -> Path:
-        return self.folder / f"{query_bytes(query).hex()}.key"
+    def keep_plan(self, query: str, plan: str) -> None:
+        """What is asked in all rounds, and who pays: the server must not see it, nor change it."""
+        self._write(self._place(query, "plan"), plan.encode())
+
+    def plan(self, query: str) -> str:
+        self.opener(query)  # both are here, or the query is not ours
+        return self._place(query, "plan").read_text()
+
+    def forget(self, query: str) -> None:
+        for kind in ("key", "plan"):
+            self._place(query, kind).unlink(missing_ok=True)
+
+    def signed(self, query: str, number: int, text: str) -> str:
+        """A text for the database that nobody else can have written for this round."""
+        signature = self.signer().sign(_bound(query, number, text))
+        return json.dumps([_text(signature), text])
+
+    def checked(self, query: str, number: int, signed: str) -> str:
+        """What `signed` was given; refused if it was changed, or belongs elsewhere."""
+        try:
+            signature, text = json.loads(signed)
+            key = self.signer().public_key()
+            key.verify(base64.b64decode(signature), _bound(query, number, text))
+        except (ValueError, TypeError, AttributeError, InvalidSignature):
+            raise BadData(CHANGED) from None
+        return str(text)
+
+    def _place(self, query: str, kind: str = "key") -> Path:
+        return self.folder / f"{query_bytes(query).hex()}.{kind}"
 
     def _write(self, path: Path, key: bytes) -> None:
         make_private(self.folder)
@@ -82,6 +116,10 @@ class Keys:
         if len(found) != _SIZE:
             raise BadData(f"{path.name!r} is not a key: put back a copy of it.")
         return found
+
+
+def _bound(query: str, number: int, text: str) -> bytes:
+    return b"tamis known\0" + query_bytes(query) + number.to_bytes(2, "big") + text.encode()
 
 
 def _text(key: bytes) -> str:

@@ -38,7 +38,7 @@ def open_store(where: str | Path) -> Store:
             f"The collector's database must be a file, and {str(where)!r} is a folder; add a file "
             "name to it."
         )
-    return SqliteStore(Path(where).expanduser().absolute())
+    return SqliteStore(Path(where).expanduser().resolve())  # one name, and so one lock
 
 
 def default_store(where: str | None) -> str:

@@ -32,7 +32,6 @@ class Query:
     token_key: bytes = field(repr=False)
     created: int
     state: QueryState = "running"
-    plan: str = ""  # what is asked in all rounds, for the aggregator
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Round:
     closes: int
     body_size: int
     state: RoundState = "open"
-    known: str = ""  # from the rounds before, for the aggregator: nothing that is not released
+    known: str = ""  # from the rounds before, signed by the aggregator; all of it may be released
 
     @classmethod
     def of(cls, asked: Specification, envelope: dict[str, str], known: str = "") -> Round:
@@ -56,7 +55,7 @@ class Round:
 
     @property
     def asked(self) -> Specification:
-        """What it asks; whoever reads it here trusts the database, and checks no signature."""
+        """What it asks, for people: the signature is not checked here."""
         return Specification.read(json.loads(self.envelope)["specification"])
 
 

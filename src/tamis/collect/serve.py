@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tamis.privacy.errors import InvalidInput, StoreUnavailable, shown
 
+_MOST_AT_ONCE = 4096  # connections; a proxy in front should allow fewer, and end slow ones
+
 
 def serve(
     where: str | Path,
@@ -42,6 +44,8 @@ def serve(
             server_header=False,
             proxy_headers=False,
             ws="none",
+            http="h11",  # the one that caps the size of headers
+            limit_concurrency=_MOST_AT_ONCE,
             lifespan="on",
             timeout_graceful_shutdown=10,
         )

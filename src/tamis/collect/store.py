@@ -23,7 +23,7 @@ ANOTHER = "Another aggregator works on this database; wait until it is done, and
 TABLES = (
     "CREATE TABLE {collector} (version BIGINT NOT NULL)",
     "CREATE TABLE {queries} (query TEXT PRIMARY KEY, token_key {bytes} NOT NULL, "
-    "created BIGINT NOT NULL, state TEXT NOT NULL, plan TEXT NOT NULL)",
+    "created BIGINT NOT NULL, state TEXT NOT NULL)",
     "CREATE TABLE {rounds} (query TEXT NOT NULL REFERENCES {queries} (query), "
     "round BIGINT NOT NULL, envelope TEXT NOT NULL, opens BIGINT NOT NULL, "
     "closes BIGINT NOT NULL, body_size BIGINT NOT NULL, state TEXT NOT NULL, known TEXT NOT NULL, "

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
-from tamis.federated import lifetime
 from tamis.federated.calibrate import Promise
 from tamis.federated.device import Device, Refused, Specification
+from tamis.privacy.errors import InvalidInput
 from tamis.privacy.exact import exactly
 
 
@@ -17,31 +16,23 @@ class Client(Device):
     Guarantee: what an aggregator releases of a query, if that is counts of at least tau clients,
     each counted once, and nothing else, is (epsilon, delta)-differentially private for this client
     with the epsilon and delta that the query states; and all queries in which it ever takes part,
-    together, with those that its limits allow in a lifetime. They are added up tightly, from what
-    each of them really costs, so that more queries fit than by plain sums.
+    together, with the lifetime sums of its limits. Plain sums, because an aggregator may choose a
+    query after it has seen the results of others, and nothing tighter is sure to hold then; the
+    rounds of one query are fixed beforehand, and added up tightly.
     """
 
     def check(self, specification: Specification) -> None:
         """Refuse what goes beyond the limits, is not open now, or does not meet its promise."""
         super().check(specification)
-        needed = promised(specification)
+        try:
+            needed = promised(specification)
+        except InvalidInput as wrong:
+            raise Refused(f"what the query promises cannot be checked: {wrong}") from None
         if needed > exactly(specification.delta):
             raise Refused(
                 f"the query states delta {specification.delta:g}, but needs {float(needed):.3g}: "
                 f"tau {specification.tau} is too small for its sampling rate and its rounds."
             )
-
-    def check_lifetime(self, asked: Specification, before: list[dict[str, Any]]) -> None:
-        """Refuse what does not fit, neither by plain sums nor by what it really costs."""
-        try:
-            super().check_lifetime(asked, before)
-        except Refused:
-            terms = [*before, vars(asked)]
-            settings = [(t["parts"], t["tau"], t["rounds"]) for t in terms]
-            replaced = any(t["neighbours"] == "replace" for t in terms)
-            cost = lifetime.spent(settings, self.limits.lifetime_epsilon, replaced)
-            if cost > exactly(self.limits.lifetime_delta):
-                raise
 
 
 def promised(specification: Specification) -> Fraction:

@@ -170,6 +170,22 @@ def highest_parts(epsilon: float) -> int:
     return min(int((1 - falls) * PARTS), PARTS - 1)
 
 
+def least_delta(parts: int, tau: int, epsilon: float) -> Fraction:
+    """The exact delta of one round, but for rounding: Pr[A >= tau] - e^epsilon Pr[B >= tau].
+
+    A counts those kept of one device more than B, and their number is that which tells most.
+    """
+    growth, p = Fraction(Context(prec=60).exp(Decimal(repr(epsilon)))), Fraction(parts, PARTS)
+    most = max(tau, -int(-(tau - 1) // (1 - (1 - p) / growth)))
+    if most > 1 << 14:
+        return Fraction(0)  # so small a rate that this is not worth the time
+    chance, below = (1 - p) ** (most - 1), Fraction(0)
+    for count in range(tau):  # of `most` - 1 others
+        below, last = below + chance, chance
+        chance = chance * p * (most - 1 - count) / ((1 - p) * (count + 1))
+    return p * last - (growth - 1) * (1 - below)
+
+
 def longest_answer(kind: str, schema: Any, task: Any) -> int:
     """The most bytes of an answer; refused if kind, schema and task do not go together."""
     need(isinstance(schema, dict) and isinstance(task, dict), "schema and task must be objects.")
@@ -331,7 +347,10 @@ def _place(specification: Specification) -> bytes:
 
 # --- the device ---------------------------------------------------------------------------------
 
-TERMS = ("kind", "question", "rounds", "epsilon", "delta", "neighbours", "parts", "tau", "schema")
+TERMS = (
+    *("kind", "question", "rounds", "epsilon", "delta", "neighbours", "parts", "tau", "schema"),
+    "seal",
+)
 LONGEST_REPLY = 1 << 24  # of the server, in bytes
 REFUSALS = {
     401: "the server does not take this token: it is forged, or of another query.",
@@ -456,8 +475,15 @@ class Device:
         return told
 
     def check(self, specification: Specification) -> None:
-        """Refuse what goes beyond the limits of this device, or is not open now."""
+        """Refuse what goes beyond the limits of this device, or is not open now.
+
+        Of several rounds only what one of them costs is computed here: a query that spends more
+        than it states in one round is refused, and for the rest the aggregator is believed.
+        """
         self.limits.check(specification)
+        cost = least_delta(specification.parts, specification.tau, specification.epsilon)
+        stated = Fraction(repr(specification.delta))
+        need(cost <= stated, f"the query states delta {float(stated):g}, but needs more.")
         need(specification.opens <= time.time(), REFUSALS[425])
         need(time.time() < specification.closes, REFUSALS[410])
 
@@ -468,7 +494,9 @@ class Device:
     def report(self, query: str, item: str | int, token: str) -> None:
         """Report to the newest round of a query, once, however often this is called.
 
-        Whether it is an answer or a null report is told to nobody, not even to the caller.
+        Whether it is an answer or a null report is told to nobody, not even to the caller. For an
+        item that the query cannot hold a null report is sent, so that nobody else sees it, and
+        then it is refused.
         """
         query_bytes(query)
         need(re.fullmatch(r"[A-Za-z0-9_-]{64}", token), "a token has 64 letters, digits, - or _.")
@@ -478,17 +506,20 @@ class Device:
         need(asked.query == query, "the server shows another query than was asked for.")
         self.check(asked)
         digest = hashlib.sha256(envelope["specification"].encode()).hexdigest()
-        if body := self._prepared(asked, digest, item):
+        said, wrong = _said(asked, item)
+        if body := self._prepared(asked, digest, said):
             self._asked(f"/queries/{query}/reports", body, token)
             with changed(Path(self.state)) as state:
                 state["queries"][query]["rounds"][str(asked.round)]["body"] = ""
+        if wrong is not None:
+            raise wrong
 
     def _opened(self, envelope: object) -> Specification:
         return opened(envelope, Ed25519PublicKey.from_public_bytes(base64.b64decode(self.signer)))
 
-    def _prepared(self, asked: Specification, digest: str, item: str | int) -> bytes:
+    def _prepared(self, asked: Specification, digest: str, said: bytes | None) -> bytes:
         """The report to send, made and charged the first time; empty if it has been taken."""
-        said, number = answer(asked, item), str(asked.round)
+        number = str(asked.round)
         terms = {name: getattr(asked, name) for name in TERMS}
         with changed(Path(self.state)) as state:
             queries = state["queries"]
@@ -543,8 +574,21 @@ class Device:
             reply = urllib.request.build_opener(_NoRedirects).open(request, timeout=self.timeout)
         except urllib.error.HTTPError as error:  # it is a reply too
             reply = error
+        until, found = time.monotonic() + self.timeout, b""
         with reply:
-            return reply.status, reply.headers.get("Date", ""), reply.read(LONGEST_REPLY + 1)
+            while len(found) <= LONGEST_REPLY and (piece := reply.read1(1 << 16)):
+                found += piece
+                if time.monotonic() > until:
+                    raise OSError("the answer takes too long")
+            return reply.status, reply.headers.get("Date", ""), found
+
+
+def _said(asked: Specification, item: str | int) -> tuple[bytes | None, Refused | None]:
+    """The answer, or what is wrong with the item."""
+    try:
+        return answer(asked, item), None
+    except Refused as wrong:
+        return None, wrong
 
 
 def _fraction() -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -92,7 +93,7 @@ class Tree:
     lengths: tuple[int, ...]
     round: int = 0
     found: tuple[tuple[str, int], ...] = ()
-    live: tuple[str, ...] = ()
+    live: tuple[str, ...] = ()  # the most frequent first
 
     @property
     def done(self) -> bool:
@@ -107,7 +108,12 @@ class Tree:
     def task(self) -> dict[str, Any]:
         """What clients are asked for in the next round."""
         length = self.lengths[self.round]
-        return {"length": length, "known": self.known, "prefixes": list(self.live)}
+        return {"length": length, "known": self.known, "prefixes": sorted(self.live)}
+
+    def within(self, size: int) -> Tree:
+        """With the most frequent prefixes that can be written in so many bytes of JSON."""
+        sizes = np.cumsum([len(json.dumps(prefix)) + 2 for prefix in self.live])
+        return replace(self, live=self.live[: int(np.searchsorted(sizes, size, side="right"))])
 
     def answers(self, items: pa.Array) -> pa.Array:
         """The prefixes of items that grow out of live ones; the others have nothing to say."""
@@ -124,7 +130,7 @@ class Tree:
         names, tokens = (counted.table.column(c).to_pylist() for c in ("item", "token"))
         pairs = list(zip(names, tokens, strict=True))
         ended = [(name.removesuffix(END), n) for name, n in pairs if last or name.endswith(END)]
-        live = () if last else tuple(sorted(name for name in names if not name.endswith(END)))
+        live = () if last else tuple(name for name in names if not name.endswith(END))
         return replace(self, round=self.round + 1, found=(*self.found, *ended), live=live)
 
     def histogram(self, mechanism: SampleAndThreshold, coverage: float = 0.95) -> Histogram:

@@ -13,7 +13,9 @@ from tamis.privacy.exact import exactly
 def spent(settings: Iterable[tuple[int, int, int]], epsilon: float, replaced: bool) -> Fraction:
     """The delta at ``epsilon`` of all queries (parts, tau, rounds) that a client takes part in.
 
-    Guarantee: an upper bound, whatever order they come in and whatever their results were.
+    Guarantee: an upper bound, if the settings of all of them were chosen without looking at the
+    results of any: then more queries fit than by plain sums. What is asked in a round may depend on
+    results; a `Client`, who cannot know how queries were chosen, goes by plain sums.
     """
     rounds: Counter[tuple[int, int]] = Counter()
     for parts, tau, times in settings:

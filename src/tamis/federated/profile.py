@@ -57,7 +57,7 @@ def _largest(p: Fraction, tau: int, epsilon: Fraction, sign: Fraction, at: At) -
     while True:
         share = 1 - Interval.of(sign, digits).exp() * (1 - p)
         over = Interval.of(tau - 1, digits) / share
-        ends = {max(-int(-Fraction(end) // 1), 1) - 1 for end in (over.low, over.high)}
+        ends = {max(-int(-Fraction(end) // 1), tau) - 1 for end in (over.low, over.high)}
         found = [at(p, tau, epsilon, k, digits) for k in ends]
         low, high = max(x.low for x in found), max(x.high for x in found)
         if low > 0 and Fraction(high) <= (1 + _ENOUGH) * Fraction(low):

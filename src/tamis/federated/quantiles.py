@@ -34,6 +34,7 @@ Range = tuple[int, int]
 Row = tuple[int, int, int]
 
 _ROOMY = 8  # times tau: so many clients that were kept make two ranges that are surely named
+_NUMBERS = "values must be one column of whole numbers; round them, or number their classes."
 _SHARE = 300  # a threshold may hide this part of the clients: far less than the sampling error
 
 
@@ -254,8 +255,8 @@ class QuantileTable(Tabular):
 
     def __str__(self) -> str:
         g = self.mechanism.guarantee
-        pairs = zip(self.table.column("quantile").to_pylist(), self.values, strict=True)
-        said = ", ".join(f"{q:g}: {value}" for q, value in pairs)
+        rows = [list(row.values()) for row in self.table.to_pylist()]
+        said = ", ".join(f"{q:g}: {value} ({low} to {high})" for q, value, low, high in rows)
         return f"quantiles {said}; epsilon {g.epsilon:g}, delta {g.delta:g} for one client"
 
     __repr__ = __str__
@@ -281,10 +282,13 @@ def check_quantiles(at: object) -> tuple[float, ...]:
 
 def value_column(values: Any, domain: int) -> pa.Array:
     """Whole numbers inside of the domain."""
-    column = key_column(values, "values")
+    try:
+        column = key_column(values, "values")
+    except InvalidInput:  # it would say what else a key may be
+        raise InvalidInput(_NUMBERS) from None
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if len(whole) and not pa.types.is_integer(whole.type):
-        raise InvalidInput("values must be whole numbers; round them, or number their classes.")
+        raise InvalidInput(_NUMBERS)
     whole = whole.cast(pa.int64())
     if len(whole):
         ends = pc.min_max(whole).as_py()

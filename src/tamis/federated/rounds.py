@@ -16,7 +16,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import exp, sqrt
 
-from tamis.privacy.verify import rounds_together
+from tamis.privacy.errors import InvalidInput
+from tamis.privacy.verify import Refused, rounds_together
 
 Settings = tuple[tuple[int, int, int], ...]  # parts of 2^32, tau, and how many rounds
 
@@ -44,5 +45,8 @@ class Grid:
 @lru_cache(1 << 12)
 def delta(settings: Settings, epsilon: Fraction, replaced: bool, grid: Grid) -> Fraction:
     """An upper bound on delta at epsilon for a client that takes part in all of the rounds."""
-    found = rounds_together(list(settings), epsilon, replaced, grid.base, grid.span, grid.reach)
+    try:
+        found = rounds_together(list(settings), epsilon, replaced, grid.base, grid.span, grid.reach)
+    except Refused as reason:
+        raise InvalidInput(f"these rounds cannot be added up: {reason}.") from None
     return min(found, Fraction(1))

@@ -121,8 +121,7 @@ class _Attended:
 
     def __init__(self, collector: Collector, store: Store, query: str) -> None:
         self._collector, self._store, self._query = collector, store, query
-        found = store.query(query)
-        self.enquiry = Enquiry.read(found.plan if found else "")
+        self.enquiry = Enquiry.read(collector.keys.plan(query))
         self.stored: list[bool] = []  # of each round, whether all is there and nothing else
 
     def close(self, asked: Specification) -> None:
