@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from tamis.collect.open import open_store
 from tamis.collect.records import Query, Round
 from tamis.collect.simulation import wire
-from tamis.collect.tokens import issue
+from tamis.collect.tokens import issue, public_part
 from tamis.federated.device import Specification, seal, sign
 from tests.privacy.ledger import server as postgres
 
@@ -96,7 +96,7 @@ def new_query(where: str) -> tuple[Specification, bytes]:
     )
     with open_store(where) as store:
         first = Round.of(asked, sign(asked, Ed25519PrivateKey.generate()))
-        store.add_query(Query(asked.query, token_key, now), first)
+        store.add_query(Query(asked.query, public_part(token_key), now), first)
     return asked, token_key
 
 

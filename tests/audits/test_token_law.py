@@ -74,6 +74,7 @@ def test_tokens_of_a_mechanism_whose_epsilon_is_two_per_cent_off_are_noticed(
     assert p_value(tokens, frequency, SurvivalLaw(epsilon, delta, scheme)) < FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_key_of_frequency_one_is_named_with_probability_delta() -> None:
     draws, delta = 10**8, 1e-6
     mechanism = Mechanism(Guarantee(1.0, delta), Everything())

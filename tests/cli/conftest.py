@@ -48,6 +48,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where commands run: with events, counted words, trips, and a ledger of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TAMIS_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setenv("TAMIS_COLLECTOR", str(tmp_path / "collector.sqlite"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("TAMIS_DEBUG", raising=False)
     pq.write_table(events(), tmp_path / "events.parquet")

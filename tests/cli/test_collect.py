@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tamis.collect.open import open_store
-from tamis.collect.tokens import nonce_of
+from tamis.collect.tokens import opened_token
 from tamis.federated import Client
 from tamis.federated.device import Limits
 from tests.cli.conftest import Run
@@ -25,12 +25,6 @@ HITTERS = ("collect", "create", "--kind", "heavy-hitters", "--question", "Which 
 QUANTILES = ("collect", "create", "--kind", "quantiles", "--question", "How many?",
              "--epsilon", "1", "--delta", "1e-6", "--window", "1h")  # fmt: skip
 LIMITS = Limits(1.0, 1e-6, 10, 4.0, 1e-5)
-
-
-@pytest.fixture(autouse=True)
-def _own_places(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAMIS_COLLECTOR", str(folder / "collector.sqlite"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
 
 
 @contextmanager
@@ -85,9 +79,9 @@ def test_tokens_are_of_their_query(tamis: Run, folder: Path) -> None:
     with open_store(folder / "collector.sqlite") as store:
         found = store.query(query)
         assert found is not None
-        nonces = {nonce_of(found.token_key, query, token) for token in tokens}
-    assert len(nonces) == 3
-    assert None not in nonces
+        opened = {opened_token(found.token_key, query, token) for token in tokens}
+    assert len(opened) == 3
+    assert None not in opened
 
 
 def test_a_query_can_be_abandoned(tamis: Run, folder: Path) -> None:
@@ -134,6 +128,7 @@ def test_a_port_that_is_taken_is_told(tamis: Run) -> None:
     assert (ran.code, "is taken by another program" in ran.err) == (2, True)
 
 
+@pytest.mark.usefixtures("folder")
 def test_a_server_that_is_stopped_shows_no_error() -> None:
     words = [sys.executable, "-m", "tamis", "collect", "serve", "--port", "0"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:

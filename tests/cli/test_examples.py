@@ -7,6 +7,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -88,15 +89,17 @@ def flights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path / "packages"))
 
 
-@pytest.fixture
-def places(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a collector: its database, and the keys of the aggregator."""
-    monkeypatch.setenv("TAMIS_COLLECTOR", str(folder / "collector.sqlite"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
+def marked() -> list[Any]:
+    """Simulations of faults and of rounds take longer."""
+    slow = ("--kills", "simulate --kind")
+    return [
+        pytest.param(line, marks=pytest.mark.slow if any(word in line for word in slow) else ())
+        for line in sorted(set(examples()))
+    ]
 
 
-@pytest.mark.usefixtures("flights", "places")
-@pytest.mark.parametrize("example", sorted(set(examples())))
+@pytest.mark.usefixtures("flights")
+@pytest.mark.parametrize("example", marked())
 def test_every_example_runs_as_it_stands(shell: Shell, folder: Path, example: str) -> None:
     for name, make in FILES.items():
         if name in example:

@@ -18,7 +18,7 @@ import pytest
 from tamis.collect.open import open_store
 from tamis.collect.records import Query, Report, Round
 from tamis.collect.store import Store
-from tamis.collect.tokens import issue, nonce_of
+from tamis.collect.tokens import issue, opened_token, public_part
 from tamis.federated.device import Specification, seal, sign
 from tests.federated import devices
 from tests.federated.devices import NOW, SIGNER
@@ -61,17 +61,17 @@ class Asked:
         return seal(asked, report or os.urandom(16), word.encode())
 
     def report(self, token: str, body: bytes) -> Report:
-        nonce = nonce_of(self.token_key, self.query, token)
-        assert nonce is not None
+        raw = opened_token(public_part(self.token_key), self.query, token)
+        assert raw is not None
         number = int.from_bytes(body[16:18], "big")
-        return Report(self.query, number, nonce, body[:16], body)
+        return Report(self.query, number, raw, body[:16], body)
 
     def reports(self, count: int, number: int = 1) -> list[Report]:
         return [self.report(token, self.body(number=number)) for token in self.tokens(count)]
 
 
 def ask(
-    store: Store, opens: int = NOW - 3600, closes: int = NOW + 3600, longest: int = 40
+    store: Store, opens: int = NOW - 3600, closes: int = NOW + 50_000, longest: int = 40
 ) -> Asked:
     """A new query in a database."""
     specification = devices.asked(
@@ -83,7 +83,7 @@ def ask(
         closes=closes,
     )
     asked = Asked(specification, os.urandom(32))
-    store.add_query(Query(asked.query, asked.token_key, NOW), asked.round())
+    store.add_query(Query(asked.query, public_part(asked.token_key), NOW), asked.round())
     return asked
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tamis.collect.collector import Collector
 from tamis.collect.records import Outcome, Report
-from tamis.collect.tokens import nonce_of
+from tamis.collect.tokens import opened_token
 from tamis.federated.device import Specification, answer, kept, seal
 
 
@@ -60,9 +60,9 @@ class Fleet:
     def sealed(self, asked: Specification, token: str, body: bytes) -> Report:
         found = self.collector._store.query(self.query)
         assert found is not None
-        nonce = nonce_of(found.token_key, self.query, token)
-        assert nonce is not None
-        return Report(self.query, asked.round, nonce, body[:16], body)
+        raw = opened_token(found.token_key, self.query, token)
+        assert raw is not None
+        return Report(self.query, asked.round, raw, body[:16], body)
 
     def named(self, tau: int) -> dict[str, int]:
         """What may be released of the last round."""

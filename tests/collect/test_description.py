@@ -26,7 +26,7 @@ from tests.federated.devices import NOW
 ROOT = Path(__file__).parents[2]
 BROKEN = (
     "import os, sys; from tamis.collect import app, serve; "
-    "app.nonce_of = lambda *_: bytes(16); serve.serve(sys.argv[1], port=0, "
+    "app.opened_token = lambda *_: bytes(84); serve.serve(sys.argv[1], port=0, "
     "ready=lambda _, port: print(port, flush=True))"
 )
 NOT_HTTP = "WARNING:  Invalid HTTP request received."  # it also sends what is none
@@ -183,7 +183,7 @@ def test_every_answer_to_a_report_is_as_described(
     place: str, served: Server, asked: Asked, released: Asked
 ) -> None:
     with open_store(place) as store:
-        early = ask(store, opens=NOW + 3000)
+        early = ask(store, opens=NOW + 30_000)
     one, two = asked.tokens(2)
     body, other = asked.body(), asked.body()
     post = openapi.from_url(f"{served.url}/openapi.json")["/queries/{id}/reports"]["POST"]

@@ -79,7 +79,7 @@ def test_a_database_that_loses_reports_is_found_out(
     open_store(path).close()
     loses = (
         "CREATE TRIGGER loses AFTER INSERT ON reports WHEN abs(random()) % 20 = 0 "
-        "BEGIN DELETE FROM reports WHERE nonce = NEW.nonce; END"
+        "BEGIN DELETE FROM reports WHERE token = NEW.token; END"
     )
     with closing(sqlite3.connect(path)) as link:
         link.execute(loses)

@@ -17,6 +17,7 @@ import pytest
 from tamis.collect.open import open_store
 from tamis.collect.records import Outcome, Query, Report
 from tamis.collect.store import PAGE, Store
+from tamis.collect.tokens import public_part
 from tamis.privacy.errors import AggregatorBusy, InvalidInput, StoreUnavailable
 from tamis.privacy.ledger import open_ledger
 from tests.collect.conftest import Asked, ask
@@ -31,7 +32,7 @@ TAKEN, AGAIN, REPORTED, ID_TAKEN = (
 
 
 def held(store: Store, asked: Asked, number: int = 1) -> list[bytes]:
-    return list(store.reports(asked.query, number))
+    return [body for _, body in store.reports(asked.query, number)]
 
 
 # --- queries and rounds -------------------------------------------------------------------------
@@ -40,7 +41,7 @@ def held(store: Store, asked: Asked, number: int = 1) -> list[bytes]:
 def test_a_query_is_there_with_its_first_round(store: Store, where: str) -> None:
     asked = ask(store)
     with open_store(where) as other:
-        assert other.query(asked.query) == Query(asked.query, asked.token_key, NOW)
+        assert other.query(asked.query) == Query(asked.query, public_part(asked.token_key), NOW)
         assert other.queries() == [other.query(asked.query)]
         assert other.newest(asked.query) == asked.round()
         assert other.rounds(asked.query) == other.open_rounds(NOW) == [asked.round()]
@@ -51,7 +52,7 @@ def test_a_query_is_not_made_twice(store: Store) -> None:
     asked = ask(store)
     with pytest.raises(InvalidInput, match="already"):
         store.add_query(Query(asked.query, b"another", NOW), asked.round())
-    assert store.queries() == [Query(asked.query, asked.token_key, NOW)]
+    assert store.queries() == [Query(asked.query, public_part(asked.token_key), NOW)]
 
 
 def test_rounds_are_open_in_their_window_only(store: Store) -> None:
@@ -70,7 +71,7 @@ def _id(asked: Asked) -> str:
 
 def test_a_key_for_tokens_is_not_shown(store: Store) -> None:
     asked = ask(store)
-    assert repr(asked.token_key) not in repr(store.query(asked.query))
+    assert repr(public_part(asked.token_key)) not in repr(store.query(asked.query))
 
 
 # --- taking reports -----------------------------------------------------------------------------
@@ -243,7 +244,9 @@ def test_a_query_may_end_without_a_release(store: Store) -> None:
     store.take(asked.reports(3), NOW)
     store.close_round(asked.query, 1)
     store.abandon(asked.query, 1)
-    assert store.queries() == [Query(asked.query, asked.token_key, NOW, "closed without release")]
+    assert store.queries() == [
+        Query(asked.query, public_part(asked.token_key), NOW, "closed without release")
+    ]
     assert store.release_file(asked.query) is None
     assert held(store, asked) == []
 
@@ -326,7 +329,7 @@ def traces(file: Path, reports: list[Report]) -> int:
 
 def parts(report: Report) -> list[bytes]:
     pieces = [report.body[at : at + 16] for at in range(0, len(report.body) - 15, 16)]
-    return [report.nonce, report.report, *pieces]
+    return [report.token, report.report, *pieces]
 
 
 def filled(store: Store, file: Path) -> tuple[Asked, list[Report], list[Report]]:
@@ -369,7 +372,7 @@ def test_whoever_dies_before_cleaning_up_is_cleaned_up_after(file: Path) -> None
 def test_nothing_but_the_report_is_kept(file: Path) -> None:
     with open_store(file) as store:
         columns = [row[1] for row in store.run("PRAGMA table_info(reports)")]
-    assert columns == ["query", "round", "nonce", "report", "body"]
+    assert columns == ["query", "round", "token", "report", "body"]
 
 
 def test_all_files_are_for_their_owner_only(file: Path) -> None:

@@ -8,54 +8,55 @@ import string
 
 import pytest
 
-from tamis.collect.tokens import issue, nonce_of
+from tamis.collect.tokens import issue, opened_token, public_part
 from tamis.federated.device import Refused
 from tamis.privacy.errors import InvalidInput
 
 KEY, QUERY, OTHER = bytes(range(32)), "0" * 32, "f" * 32
+PUBLIC = public_part(KEY)
 
 
-def test_tokens_are_64_characters_that_need_no_quoting() -> None:
+def test_tokens_are_112_characters_that_need_no_quoting() -> None:
     allowed = set(string.ascii_letters + string.digits + "-_")
     for token in issue(KEY, QUERY, 100):
-        assert len(token) == 64
+        assert len(token) == 112
         assert set(token) <= allowed
 
 
 def test_every_token_has_a_nonce_of_its_own() -> None:
-    nonces = [nonce_of(KEY, QUERY, token) for token in issue(KEY, QUERY, 1000)]
+    nonces = [opened_token(PUBLIC, QUERY, token) for token in issue(KEY, QUERY, 1000)]
     assert None not in nonces
-    assert {len(nonce or b"") for nonce in nonces} == {16}
+    assert {len(nonce or b"") for nonce in nonces} == {84}
     assert len(set(nonces)) == 1000
 
 
 def test_a_token_is_for_one_query_and_one_key() -> None:
     (token,) = issue(KEY, QUERY, 1)
-    assert nonce_of(KEY, QUERY, token) is not None
-    assert nonce_of(KEY, OTHER, token) is None
-    assert nonce_of(bytes(32), QUERY, token) is None
+    assert opened_token(PUBLIC, QUERY, token) is not None
+    assert opened_token(PUBLIC, OTHER, token) is None
+    assert opened_token(public_part(bytes(32)), QUERY, token) is None
 
 
 def test_no_character_of_a_token_can_be_changed() -> None:
     (token,) = issue(KEY, QUERY, 1)
     for place, letter in enumerate(token):
         other = "A" if letter != "A" else "B"
-        assert nonce_of(KEY, QUERY, token[:place] + other + token[place + 1 :]) is None
+        assert opened_token(PUBLIC, QUERY, token[:place] + other + token[place + 1 :]) is None
 
 
 @pytest.mark.parametrize(
     "token",
-    ["", "A" * 63, "A" * 65, "A" * 64, "é" * 64, "A" * 62 + "==", "A" * 63 + "\n", "+/" * 32],
+    ["", "A" * 111, "A" * 113, "A" * 112, "é" * 112, "A" * 110 + "==", "A" * 111 + "\n", "+/" * 56],
 )
 def test_what_is_no_token_has_no_nonce(token: str) -> None:
-    assert nonce_of(KEY, QUERY, token) is None
+    assert opened_token(PUBLIC, QUERY, token) is None
 
 
 def test_a_token_can_be_written_in_one_way_only() -> None:
     (token,) = issue(KEY, QUERY, 1)
     raw = base64.urlsafe_b64decode(token)
     for other in (f"{token}=", f" {token}", f"{token}\n", token[:32] + "\n" + token[32:]):
-        assert nonce_of(KEY, QUERY, other) is None
+        assert opened_token(PUBLIC, QUERY, other) is None
     assert base64.urlsafe_b64encode(raw).decode() == token
 
 

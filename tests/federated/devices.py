@@ -21,7 +21,7 @@ from tamis.federated.calibrate import PARTS
 from tamis.federated.device import Device, Limits, Specification, sign
 
 QUERY = "0123456789abcdef" * 2
-TOKEN = "t" * 64
+TOKEN = "t" * 112
 NOW = int(time.time())
 SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OPENER = X25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
@@ -47,7 +47,7 @@ def asked(**changes: Any) -> Specification:
         schema={"type": "text", "bytes": 40},
         task={},
         opens=NOW - 1000,
-        closes=NOW + 1000,
+        closes=NOW + 50_000,
         seal=base64.b64encode(OPENER.public_key().public_bytes_raw()).decode(),
         size=3 + 40,
     )

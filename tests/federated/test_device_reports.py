@@ -99,7 +99,7 @@ def test_neither_network_nor_state_tell_what_the_coin_said(
         folder = tmp_path / str(wanted)
         folder.mkdir()
         settle(folder, asked(), wanted)
-        device(collector, folder).report(QUERY, "the", str(wanted).ljust(64, "x"))
+        device(collector, folder).report(QUERY, "the", str(wanted).ljust(112, "x"))
         path, headers, body = collector.sent.pop()
         headers.pop("Authorization")
         record = state(folder)
@@ -298,7 +298,7 @@ def test_the_coin_does_not_change_what_is_charged(collector: Collector, tmp_path
         settle(folder, asked(), wanted)
         collector.show(asked(), asked(query=OTHER))
         mine = device(collector, folder, replace(ROOMY, lifetime_epsilon=1.5))
-        mine.report(QUERY, "the", str(wanted).ljust(64, "x"))
+        mine.report(QUERY, "the", str(wanted).ljust(112, "x"))
         with pytest.raises(Refused, match="1 is spent"):
             mine.report(OTHER, "the", TOKEN)
 
@@ -440,13 +440,13 @@ def test_a_device_computes_the_exact_delta_of_one_round(p: float, tau: int, epsi
 
 
 @pytest.mark.parametrize(
-    "token", ["", "x" * 63, "x" * 65, "x" * 63 + "\n", "x\r\nHost: y".ljust(64)]
+    "token", ["", "x" * 111, "x" * 113, "x" * 111 + "\n", "x\r\nHost: y".ljust(112)]
 )
 def test_a_token_of_another_form_is_not_sent(
     collector: Collector, tmp_path: Path, token: str
 ) -> None:
     collector.show(asked())
-    with pytest.raises(Refused, match="a token has 64"):
+    with pytest.raises(Refused, match="a token has 112"):
         device(collector, tmp_path).report(QUERY, "the", token)
 
 

@@ -141,6 +141,7 @@ def test_a_rate_or_a_threshold_can_be_given_for_rounds() -> None:
     assert other.p > made.p
 
 
+@pytest.mark.slow
 def test_where_counts_are_large_a_higher_threshold_lets_more_clients_be_kept() -> None:
     promise = Promise(ONE, MILLIONTH, False, 10)
     rates = []

@@ -108,6 +108,7 @@ def test_the_words_are_those_that_the_readme_tells_of() -> None:
     assert cells == [64, 1024, 9507]
 
 
+@pytest.mark.slow
 @needs_text
 def test_leaf_level_finds_the_words_that_triehh_misses() -> None:
     words = shakespeare()

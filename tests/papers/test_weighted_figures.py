@@ -195,6 +195,7 @@ def test_a_table_is_replaced_between_its_comments_only() -> None:
         page.replaced(text, "other", ["new"])
 
 
+@pytest.mark.slow
 def test_the_same_figure_is_drawn_to_the_same_bytes(
     tmp_path: Path, few_words: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

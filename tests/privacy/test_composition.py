@@ -103,6 +103,7 @@ def test_optimal_composition_is_at_least_as_good_as_splitting(keys: int) -> None
 # --- many keys ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "delta", "keys"),
     [
@@ -125,6 +126,7 @@ def test_many_keys_cost_one_per_cent_of_the_gaussian_mu(
     assert f"{keys} keys composed" in mechanism.certificate.verify()
 
 
+@pytest.mark.slow
 def test_the_frequency_of_one_half_grows_like_the_square_root_of_the_keys() -> None:
     halves = [choose(Guarantee(1.0, 1e-4, keys)).half for keys in (500, 1000, 1001, 2000)]
     assert halves[1] <= halves[2] <= halves[1] + 2

@@ -370,6 +370,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", PROGRAMS.values(), ids=PROGRAMS)
 def test_neighbours_give_as_many_lines_of_messages_on_the_command_line(
     tmp_path: Path, words: tuple[str, ...]

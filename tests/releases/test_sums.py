@@ -68,6 +68,7 @@ def often(held: list[bool], coverage: float) -> bool:
     return bool(stats.binom.cdf(sum(held), len(held), coverage) > RARE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "shape"),
     [

@@ -95,6 +95,7 @@ def test_a_p_that_is_three_percent_off_is_told_apart(
     assert min(found.values()) < RARE / 100, found
 
 
+@pytest.mark.slow
 def test_looking_at_one_parent_of_several_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(
         radices: Sequence[int],
@@ -108,6 +109,7 @@ def test_looking_at_one_parent_of_several_is_told_apart(monkeypatch: pytest.Monk
     assert min(found.values()) < RARE / 100, found
 
 
+@pytest.mark.slow
 def test_no_consistency_is_told_apart() -> None:
     of = CASES["one dimension"]
     made = quickly(of, ranges.summarize, 200)

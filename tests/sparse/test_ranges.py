@@ -154,6 +154,7 @@ PLANE: list[Transform] = [Haar(9), Dyadic(7)]
 RULES = [Rule((), Fraction(1, 3), theta=3), Rule((), Fraction(1, 3), size=5, theta=2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [*RULES, replace(RULES[0], tau=Fraction(19, 2))])
 def test_each_combination_has_the_law_of_the_long_way(of: Rule) -> None:
     rules = [
@@ -217,6 +218,7 @@ def test_errors_are_as_large_as_stated_and_intervals_hold_the_truth(
         assert inside < 0.98 * times
 
 
+@pytest.mark.slow
 def test_the_error_of_a_sample_is_stated_too() -> None:
     of, transforms, times = table((256,), 60, largest=40), [Dyadic(256)], 600
     rules = [Rule((level,), Fraction(1, 5), size=30 if level > 5 else None) for level in range(9)]

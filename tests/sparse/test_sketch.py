@@ -161,6 +161,7 @@ def test_a_wide_sketch_without_noise_is_exact() -> None:
     assert made.subset(TABLE.codes, "median").estimate == pytest.approx(TABLE.counts.sum(), abs=80)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "rows"), [(30, 1), (12, 4)])
 @pytest.mark.parametrize("epsilon", [SURE, Fraction(1, 5)])
 def test_means_are_unbiased_with_the_variance_stated(
@@ -180,6 +181,7 @@ def test_means_are_unbiased_with_the_variance_stated(
     assert abs(moments.mean() - F2) < 4 * moments.std() / many**0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["mean", "median"])
 @pytest.mark.parametrize(
     ("epsilon", "asked"),

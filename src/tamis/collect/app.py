@@ -22,7 +22,7 @@ from tamis.collect.answers import LONGEST, declared
 from tamis.collect.intake import Intake
 from tamis.collect.open import Connection
 from tamis.collect.records import Report
-from tamis.collect.tokens import nonce_of
+from tamis.collect.tokens import opened_token
 from tamis.federated.device import HEAD
 
 PARQUET = "application/vnd.apache.parquet"
@@ -127,10 +127,10 @@ def create_app(where: str | FilePath, clock: Callable[[], float] = time.time) ->
 async def send_report(request: Request, query: QueryId, bearer: Bearer) -> Response:
     """Takes a sealed report. The same one may be sent again, and counts once."""
     service: Service = request.app.state.service
-    nonce = _nonce(await service.token_key(query), query, bearer)
+    token = _token(await service.token_key(query), query, bearer)
     if _media_type(request) != "application/octet-stream":
         raise HTTPException(415, answers.OTHER_TYPE)
-    report = _report(query, nonce, await _body(request))
+    report = _report(query, token, await _body(request))
     return answers.settled(await service.intake.take(report))
 
 
@@ -186,14 +186,14 @@ def _json(text: str) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _nonce(key: bytes, query: str, bearer: HTTPAuthorizationCredentials | None) -> bytes:
+def _token(key: bytes, query: str, bearer: HTTPAuthorizationCredentials | None) -> bytes:
     wanted = {"WWW-Authenticate": "Bearer"}
     if bearer is None:
         raise HTTPException(401, answers.NO_TOKEN, wanted)
-    nonce = nonce_of(key, query, bearer.credentials)
-    if nonce is None:
+    token = opened_token(key, query, bearer.credentials)
+    if token is None:
         raise HTTPException(401, answers.FORGED, wanted)
-    return nonce
+    return token
 
 
 def _media_type(request: Request) -> str:
@@ -217,8 +217,8 @@ async def _body(request: Request) -> bytes:
     return b"".join(pieces)
 
 
-def _report(query: str, nonce: bytes, body: bytes) -> Report:
+def _report(query: str, token: bytes, body: bytes) -> Report:
     report, number = body[:16], int.from_bytes(body[16:HEAD], "big")
     if len(body) < HEAD or not any(report):
         raise HTTPException(422, answers.BAD_REPORT)
-    return Report(query, number, nonce, report, body)
+    return Report(query, number, token, report, body)

@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from os import urandom
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ from tamis.collect.keys import CHANGED, Keys
 from tamis.collect.open import open_store
 from tamis.collect.records import Query, Round
 from tamis.collect.store import Store
-from tamis.collect.tokens import KEY, issue
+from tamis.collect.tokens import issue, public_part
 from tamis.federated.device import Refused, Specification, opened, sign
 from tamis.federated.hitters import Tree
 from tamis.privacy.answer import check_coverage
@@ -138,7 +137,8 @@ class Collector:
         try:
             first = self._round(enquiry, query, 1, enquiry.start(), int(begins))
             self.keys.keep_plan(query, enquiry.text())
-            self._store.add_query(Query(query, urandom(KEY), int(now)), first)
+            issuer = public_part(self.keys.new_issuer(query))
+            self._store.add_query(Query(query, issuer, int(now)), first)
         except BaseException:
             self.keys.forget(query)
             raise
@@ -146,7 +146,8 @@ class Collector:
 
     def tokens(self, query: str, count: int) -> list[str]:
         """New tokens: each lets one client take part in the query. Hand out one to each."""
-        return issue(self._find(query).token_key, query, count)
+        self._running(query)
+        return issue(self.keys.issuer(query), query, count)
 
     def status(self, query: str | None = None) -> list[Status]:
         """All queries, or one, the oldest first."""
@@ -211,8 +212,9 @@ class Collector:
             asked, opener = self._asked(newest), self.keys.opener(query)
             before = enquiry.read_known(self.keys.checked(query, newest.round, newest.known))
             entry = self._charge(query, enquiry)
-            bodies = self._store.reports(query, newest.round)
-            found = counted(enquiry.mechanism, asked, bodies, opener, enquiry.coverage)
+            reports, key = self._store.reports(query, newest.round), self.keys.issuer(query)
+            m, coverage = enquiry.mechanism, enquiry.coverage
+            found = counted(m, asked, reports, opener, public_part(key), coverage)
             known = before.after(found)
             if not known.done:
                 opens = int(self._clock())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from tamis.collect.tokens import is_token
 from tamis.federated import Histogram, SampleAndThreshold
 from tamis.federated.device import Refused, Specification, unseal
 from tamis.federated.hitters import END
@@ -15,20 +16,22 @@ from tamis.federated.hitters import END
 def counted(
     mechanism: SampleAndThreshold,
     asked: Specification,
-    bodies: Iterable[bytes],
+    reports: Iterable[tuple[bytes, bytes]],
     opener: X25519PrivateKey,
+    token_key: bytes,
     coverage: float,
 ) -> Histogram:
-    """The answers of at least tau clients, of a round in which each client has one report.
+    """The answers of at least tau clients: of those with a token, and one report of each.
 
     Null reports, and reports that cannot be opened or answer something else, count for nothing, and
-    nothing is said of them. A report that is there twice counts once: its id is sealed with it.
+    nothing is said of them. Neither the server nor whoever can write into its database is believed:
+    tokens are checked again, and a token or an id that is there twice counts once.
     """
     sensible, found, seen = _sensible(asked), list[str](), set[bytes]()
-    for body in bodies:
-        if body[:16] in seen:
+    for token, body in reports:
+        if token in seen or body[:16] in seen or not is_token(token_key, asked.query, token):
             continue
-        seen.add(body[:16])
+        seen |= {token, body[:16]}
         try:
             said = unseal(asked, body, opener)
         except Refused:

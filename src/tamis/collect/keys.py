@@ -66,6 +66,15 @@ class Keys:
         """The public part of the key that opens a query's reports, in base64."""
         return _text(self.opener(query).public_key().public_bytes_raw())
 
+    def new_issuer(self, query: str) -> bytes:
+        """A new key to make tokens with."""
+        self._write(self._place(query, "tokens"), os.urandom(_SIZE))
+        return self.issuer(query)
+
+    def issuer(self, query: str) -> bytes:
+        self.opener(query)  # both are here, or the query is not ours
+        return self._read(self._place(query, "tokens"))
+
     def keep_plan(self, query: str, plan: str) -> None:
         """What is asked in all rounds, and who pays: the server must not see it, nor change it."""
         self._write(self._place(query, "plan"), plan.encode())
@@ -75,7 +84,7 @@ class Keys:
         return self._place(query, "plan").read_text()
 
     def forget(self, query: str) -> None:
-        for kind in ("key", "plan"):
+        for kind in ("key", "tokens", "plan"):
             self._place(query, kind).unlink(missing_ok=True)
 
     def signed(self, query: str, number: int, text: str) -> str:

@@ -29,7 +29,7 @@ class Outcome(Enum):
 @dataclass(frozen=True)
 class Query:
     query: str
-    token_key: bytes = field(repr=False)
+    token_key: bytes = field(repr=False)  # the public part: it checks tokens, and makes none
     created: int
     state: QueryState = "running"
 
@@ -60,10 +60,10 @@ class Round:
 
 
 class Report(NamedTuple):
-    """A sealed report, with the nonce of the token that came with it."""
+    """A sealed report, with the token that came with it."""
 
     query: str
     round: int
-    nonce: bytes
+    token: bytes
     report: bytes  # its id
     body: bytes

@@ -28,9 +28,9 @@ TABLES = (
     "round BIGINT NOT NULL, envelope TEXT NOT NULL, opens BIGINT NOT NULL, "
     "closes BIGINT NOT NULL, body_size BIGINT NOT NULL, state TEXT NOT NULL, known TEXT NOT NULL, "
     "PRIMARY KEY (query, round))",
-    "CREATE TABLE {reports} (query TEXT NOT NULL, round BIGINT NOT NULL, nonce {bytes} NOT NULL, "
+    "CREATE TABLE {reports} (query TEXT NOT NULL, round BIGINT NOT NULL, token {bytes} NOT NULL, "
     "report {bytes} NOT NULL, body {bytes} NOT NULL, "
-    "PRIMARY KEY (query, round, nonce), UNIQUE (query, round, report))",
+    "PRIMARY KEY (query, round, token), UNIQUE (query, round, report))",
     "CREATE TABLE {releases} (query TEXT PRIMARY KEY REFERENCES {queries} (query), "
     "file {bytes} NOT NULL)",
 )
@@ -132,39 +132,40 @@ class Store(ABC):
         fits = {i: r for i, r in reports.items() if len(r.body) == found[0].body_size}
         first = _first_of_each(fits)
         taken = self._insert_new(list(first.values()))
-        outcomes = {i: Outcome.TAKEN for i, report in first.items() if report.nonce in taken}
+        outcomes = {i: Outcome.TAKEN for i, report in first.items() if report.token in taken}
         outcomes |= {i: self._take_one(r) for i, r in fits.items() if i not in outcomes}
         return dict.fromkeys(reports, Outcome.WRONG_SIZE) | outcomes
 
     def _insert_new(self, reports: Sequence[Report]) -> set[bytes]:
-        """The nonces of those that were neither there by their nonce nor by their id."""
-        rows = self._insert("reports", reports, "ON CONFLICT DO NOTHING RETURNING nonce")
+        """The tokens of those that were neither there by their token nor by their id."""
+        rows = self._insert("reports", reports, "ON CONFLICT DO NOTHING RETURNING token")
         return {bytes(row[0]) for row in rows}
 
     def _take_one(self, sent: Report) -> Outcome:
         """One that could not be inserted together with the others, and mostly cannot at all."""
         if self._insert_new([sent]):
             return Outcome.TAKEN
-        sql = "SELECT report, body FROM {reports} WHERE query = ? AND round = ? AND nonce = ?"
-        held = self._ask(sql, sent.query, sent.round, sent.nonce)
+        sql = "SELECT report, body FROM {reports} WHERE query = ? AND round = ? AND token = ?"
+        held = self._ask(sql, sent.query, sent.round, sent.token)
         if not held:
             return Outcome.ID_TAKEN
         same = tuple(map(bytes, held[0])) == (sent.report, sent.body)
         return Outcome.AGAIN if same else Outcome.REPORTED
 
-    def reports(self, query: str, number: int) -> Iterator[bytes]:
-        """The bodies of a round's reports, in the order of their ids, a page at a time.
+    def reports(self, query: str, number: int) -> Iterator[tuple[bytes, bytes]]:
+        """The tokens and bodies of a round's reports, in the order of their ids, page by page.
 
         Ids are drawn at random, so the order says nothing of who came first.
         """
         sql = (
-            "SELECT report, body FROM {reports} WHERE query = ? AND round = ? AND report > ? "
+            "SELECT report, token, body FROM {reports} "
+            "WHERE query = ? AND round = ? AND report > ? "
             f"ORDER BY report LIMIT {PAGE}"
         )
         last = b""
         while True:
             page = self._ask(sql, query, number, last)
-            yield from (bytes(body) for _, body in page)
+            yield from ((bytes(token), bytes(body)) for _, token, body in page)
             if len(page) < PAGE:
                 return
             last = bytes(page[-1][0])
@@ -257,16 +258,16 @@ def _refusal(found: Round, now: float) -> Outcome | None:
 
 
 def _first_of_each(reports: dict[int, Report]) -> dict[int, Report]:
-    """Of reports with the same nonce or the same id, the first; in the order of nonces.
+    """Of reports with the same token or the same id, the first; in the order of tokens.
 
     All who insert go in the same order, so that they do not wait for each other in a circle.
     """
-    nonces: set[bytes] = set()
+    tokens: set[bytes] = set()
     ids: set[bytes] = set()
     first = {}
     for i, report in reports.items():
-        if report.nonce not in nonces and report.report not in ids:
+        if report.token not in tokens and report.report not in ids:
             first[i] = report
-            nonces.add(report.nonce)
+            tokens.add(report.token)
             ids.add(report.report)
-    return dict(sorted(first.items(), key=lambda pair: pair[1].nonce))
+    return dict(sorted(first.items(), key=lambda pair: pair[1].token))

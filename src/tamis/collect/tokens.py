@@ -1,45 +1,65 @@
 """Enrolment tokens: each lets one client take part in one query, once in every round.
 
-A token is a nonce, and a proof that whoever holds the key issued it for this query. Who was handed
+A token is a nonce, and the aggregator's signature of it for this query. The server can check one,
+and so can the aggregator again when it counts; only the aggregator can make one. Who was handed
 which token is not known here.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
 import os
 import re
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from tamis.federated.device import query_bytes
 from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import check_bound
 
-NONCE = 16  # bytes
+NONCE = 20  # bytes; with a signature of 64 they need no padding, and can be written in one way
 KEY = 32
 
-_FORM = re.compile(r"[A-Za-z0-9_-]{64}")  # 48 bytes need no padding, and can be written in one way
+_FORM = re.compile(r"[A-Za-z0-9_-]{112}")
+
+
+def public_part(key: bytes) -> bytes:
+    """What a server needs to check tokens."""
+    return _private(key).public_key().public_bytes_raw()
 
 
 def issue(key: bytes, query: str, count: int) -> list[str]:
     """New tokens for a query."""
+    private, bound = _private(key), _bound(query)
     nonces = [os.urandom(NONCE) for _ in range(check_bound("count", count))]
-    return [
-        base64.urlsafe_b64encode(nonce + _proof(key, query, nonce)).decode() for nonce in nonces
-    ]
+    signed = (nonce + private.sign(bound + nonce) for nonce in nonces)
+    return [base64.urlsafe_b64encode(raw).decode() for raw in signed]
 
 
-def nonce_of(key: bytes, query: str, token: str) -> bytes | None:
-    """The nonce of a token of this query; None if it is forged, or of another query."""
+def opened_token(public: bytes, query: str, token: str) -> bytes | None:
+    """The bytes of a token of this query; None if it is forged, or of another query."""
     if not _FORM.fullmatch(token):
         return None
     raw = base64.urlsafe_b64decode(token)
-    nonce, proof = raw[:NONCE], raw[NONCE:]
-    return nonce if hmac.compare_digest(proof, _proof(key, query, nonce)) else None
+    return raw if is_token(public, query, raw) else None
 
 
-def _proof(key: bytes, query: str, nonce: bytes) -> bytes:
+def is_token(public: bytes, query: str, raw: bytes) -> bool:
+    """Whether these bytes are a token that the aggregator has issued for this query."""
+    key = Ed25519PublicKey.from_public_bytes(public)
+    try:
+        key.verify(raw[NONCE:], _bound(query) + raw[:NONCE])
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _private(key: bytes) -> Ed25519PrivateKey:
     if len(key) != KEY:
         raise InvalidInput(f"a token key must be {KEY} random bytes.")
-    return hmac.digest(key, b"tamis token\0" + query_bytes(query) + nonce, hashlib.sha256)
+    return Ed25519PrivateKey.from_private_bytes(key)
+
+
+def _bound(query: str) -> bytes:
+    return b"tamis token\0" + query_bytes(query)

@@ -499,7 +499,7 @@ class Device:
         then it is refused.
         """
         query_bytes(query)
-        need(re.fullmatch(r"[A-Za-z0-9_-]{64}", token), "a token has 64 letters, digits, - or _.")
+        need(re.fullmatch(r"[A-Za-z0-9_-]{112}", token), "a token has 112 letters, digits, - or _.")
         time.sleep(self.jitter * _fraction())
         envelope = self._get(f"/queries/{query}")
         asked = self._opened(envelope)

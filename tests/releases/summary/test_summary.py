@@ -398,6 +398,7 @@ def test_a_size_from_a_private_number_of_cells(method: str | None, tmp_path: Pat
         tamis.open(tmp_path / "s.parquet")
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_chosen_size_is_for_the_cells_of_a_unit() -> None:
     """Ten cells of a unit come and go at once, whatever it counts in each."""
     data = pa.table({"home": np.arange(400), "u": np.arange(400) // 10})

@@ -128,7 +128,7 @@ class _Attended:
         self._collector.close_window(self._query)
 
     def count(self, sending: Sending) -> None:
-        there = [body[:16] for body in self._store.reports(self._query, sending.asked.round)]
+        there = [body[:16] for _, body in self._store.reports(self._query, sending.asked.round)]
         self.stored.append(sorted(there) == sorted(sending.taken))
         self._collector.advance(self._query)
 
