@@ -105,7 +105,7 @@ def examine(
     (folder / "schemathesis.toml").write_text(config)
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
     return subprocess.run(
-        [*command, "--max-examples", "15", "--checks", "all", *options],
+        [*command, "--max-examples", "10", "--checks", "all", *options],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,

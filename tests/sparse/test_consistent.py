@@ -70,6 +70,7 @@ def compare(name: str, times: int) -> dict[str, float]:
     return differences(of, made, laboriously(of, times, consistent=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "times"),
     [

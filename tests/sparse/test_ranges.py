@@ -196,6 +196,7 @@ def test_two_thousand_cells_have_the_law_of_the_long_way_and_not_three_percent_o
 ASKED = [[(0, 63)], [(5, 5)], [(1, 62)], [(17, 40)], [(0, 31)]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("times", [500, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_errors_are_as_large_as_stated_and_intervals_hold_the_truth(

@@ -74,6 +74,7 @@ def test_what_is_accepted_is_private_as_the_budget_says(asked: list[Cost], budge
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(many_costs, st.sampled_from([0.3, 1.0, 2.5]))
 def test_the_grid_is_an_upper_bound_and_a_tight_one(costs: Costs, epsilon: float) -> None:
@@ -172,6 +173,7 @@ def test_the_largest_epsilon_fits_and_a_larger_one_does_not(
     assert not fits_with(costs, Cost(largest * 1.0001 + 3e-6, delta), budget)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(many_costs, budgets, deltas)
 def test_what_people_are_told_is_left_fits_and_is_nearly_all(

@@ -186,6 +186,7 @@ def test_intervals_of_ranges_hold_for_tables_of_all_kinds(
             assert stats.binom.cdf(times, 100, 0.95) > RARE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [5, 42])
 def test_a_cell_that_a_sample_left_out_is_in_the_interval(count: int) -> None:
     data = pa.table({"home": [7], "n": [count]})
