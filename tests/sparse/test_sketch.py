@@ -65,6 +65,7 @@ def test_a_hash_is_the_polynomial_it_is_said_to_be(x: int, y: int, z: int, width
     assert (places.tolist(), signs.tolist()) == ([value % width], [1 - 2 * odd])
 
 
+@pytest.mark.slow
 def test_buckets_are_independent_in_pairs_and_signs_in_fours() -> None:
     near = np.array([[0, 1, 2, 3, 2**39], [0, 0, 0, 0, 1], [2**62, 5, 5, 5, 5]])
     with randomness.using(Stream(1)):

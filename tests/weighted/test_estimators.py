@@ -168,6 +168,7 @@ def test_a_token_that_never_occurs_is_worth_nothing() -> None:
     assert BiasedDown(law).values([9]).tolist() == Unbiased(law).values([9]).tolist() == [0]
 
 
+@pytest.mark.slow
 def test_memory_stays_below_200_mb_at_width_5000() -> None:
     law = SurvivalLaw(0.01, 6e-8, Pps(1e-8))
     assert 4900 < law.width < 5000

@@ -137,6 +137,7 @@ def test_the_second_half_of_a_word_is_drawn_only_when_the_first_does_not_decide(
         draw(mech, np.array([50]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [Everything(), Pps(0.03), Ppswor(0.05), STEPS], ids=repr)
 def test_fine_tokens_refine_whole_ones_and_keep_the_order_of_words(scheme: Scheme) -> None:
     fine, whole = mechanism(scheme, 1.0, 1e-3, "fine"), mechanism(scheme, 1.0, 1e-3)
