@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Callable
@@ -12,16 +11,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tamis.collect.counting import counted
-from tamis.collect.enquiry import Asked, Enquiry, known_text
-from tamis.collect.keys import CHANGED, Keys
+from tamis.collect.enquiry import Asked, Enquiry, Known, known_text
+from tamis.collect.keys import Keys
 from tamis.collect.open import open_store
+from tamis.collect.progress import Progress
 from tamis.collect.records import Query, Round
 from tamis.collect.store import Store
 from tamis.collect.tokens import issue, public_part
-from tamis.federated.device import Refused, Specification, opened, sign
+from tamis.federated import Histogram
+from tamis.federated.device import sign
 from tamis.federated.hitters import Tree
 from tamis.privacy.answer import check_coverage
-from tamis.privacy.errors import AggregatorBusy, BadData, InvalidInput, meant, shown
+from tamis.privacy.errors import AggregatorBusy, InvalidInput, meant, shown
 from tamis.privacy.guarantee import as_float
 from tamis.privacy.ledger import open_ledger
 from tamis.privacy.ledger.budget import cost_of
@@ -135,9 +136,10 @@ class Collector:
         if not now - window < begins < now + _FAR:
             raise InvalidInput("opens must be a time in seconds since 1970, and not long past.")
         try:
-            first = self._round(enquiry, query, 1, enquiry.start(), int(begins))
-            self.keys.keep_plan(query, enquiry.text())
+            self.keys.new_opener(query)
             issuer = public_part(self.keys.new_issuer(query))
+            self.keys.keep_plan(query, enquiry.text())
+            first = self._round(enquiry, query, 1, enquiry.start(), int(begins))
             self._store.add_query(Query(query, issuer, int(now)), first)
         except BaseException:
             self.keys.forget(query)
@@ -209,30 +211,27 @@ class Collector:
         with self._store.alone():
             newest = self._closed(query)
             enquiry = Enquiry.read(self.keys.plan(query))
-            asked, opener = self._asked(newest), self.keys.opener(query)
-            before = enquiry.read_known(self.keys.checked(query, newest.round, newest.known))
-            entry = self._charge(query, enquiry)
-            reports, key = self._store.reports(query, newest.round), self.keys.issuer(query)
-            m, coverage = enquiry.mechanism, enquiry.coverage
-            found = counted(m, asked, reports, opener, public_part(key), coverage)
-            known = before.after(found)
-            if not known.done:
-                opens = int(self._clock())
-                self._store.next_round(self._round(enquiry, query, newest.round + 1, known, opens))
+            progress = Progress.read(self.keys.progress(query))
+            known = enquiry.read_known(progress.known)
+            if not progress.counted(newest):
+                entry = self._charge(query, enquiry)
+                known = known.after(self._counted(enquiry, newest))
+                if known.done:
+                    progress = progress.ended(_file(enquiry, query, known, entry))
+                    self.keys.keep_progress(query, progress.text())
+            if progress.file is None:
+                opens, number = int(self._clock()), newest.round + 1
+                self._store.next_round(self._round(enquiry, query, number, known, opens))
                 return "next round"
-            about = AboutCollected(
-                enquiry.mechanism,
-                enquiry.kind,
-                enquiry.question,
-                query,
-                enquiry.domain,
-                enquiry.coverage,
-                entry,
-            )
-            made = Collected(enquiry.result(known), about)
-            self._store.release(query, newest.round, made.to_bytes())
+            self._store.release(query, newest.round, progress.file)
             self.keys.forget(query)
             return "released"
+
+    def _counted(self, enquiry: Enquiry, newest: Round) -> Histogram:
+        query, m = newest.query, enquiry.mechanism
+        reports, opener = self._store.reports(query, newest.round), self.keys.opener(query)
+        issuer = public_part(self.keys.issuer(query))
+        return counted(m, newest.asked, reports, opener, issuer, enquiry.coverage)
 
     def _charge(self, query: str, enquiry: Enquiry) -> dict[str, Any] | None:
         """Once for a query: an entry that is there from an aggregator that died counts."""
@@ -247,20 +246,15 @@ class Collector:
 
     # --- rounds ----------------------------------------------------------------------------------
 
-    def _round(self, enquiry: Enquiry, query: str, number: int, known: Any, opens: int) -> Round:
-        seal = self.keys.new_opener(query) if number == 1 else self.keys.seal(query)
+    def _round(self, enquiry: Enquiry, query: str, number: int, known: Known, opens: int) -> Round:
+        """A round to publish, of which it is kept that it will be."""
         if isinstance(known, Tree):
             known = known.within(_MOST_PREFIXES)
-        asked = enquiry.specification(query, number, known, opens, seal)
-        signed = self.keys.signed(query, number, known_text(known))
-        return Round.of(asked, sign(asked, self.keys.signer()), signed)
-
-    def _asked(self, newest: Round) -> Specification:
-        """What a round asks, as we have signed it, whoever can write into the database."""
-        try:
-            return opened(json.loads(newest.envelope), self.keys.signer().public_key())
-        except (Refused, ValueError):
-            raise BadData(CHANGED) from None
+        asked = enquiry.specification(query, number, known, opens, self.keys.seal(query))
+        made = Round.of(asked, sign(asked, self.keys.signer()))
+        progress = Progress(number, made.envelope, known_text(known))
+        self.keys.keep_progress(query, progress.text())
+        return made
 
     def _closed(self, query: str) -> Round:
         """The newest round, closed; refused while its window is open."""
@@ -322,6 +316,19 @@ class Collector:
         if newest.state != "open" or now >= newest.closes:
             return "closed"
         return "open" if now >= newest.opens else "not open yet"
+
+
+def _file(enquiry: Enquiry, query: str, known: Known, entry: dict[str, Any] | None) -> bytes:
+    about = AboutCollected(
+        enquiry.mechanism,
+        enquiry.kind,
+        enquiry.question,
+        query,
+        enquiry.domain,
+        enquiry.coverage,
+        entry,
+    )
+    return Collected(enquiry.result(known), about).to_bytes()
 
 
 def _moment(seconds: int) -> str:

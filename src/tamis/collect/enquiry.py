@@ -51,7 +51,7 @@ Known = Counts | Tree | Search
 
 
 def known_text(known: Known) -> str:
-    """What is known between rounds, for the database: nothing that may not be released."""
+    """What is known between rounds: nothing that may not be released."""
     return json.dumps(asdict(known))
 
 
@@ -153,7 +153,7 @@ class Enquiry:
             size=3 + longest_answer(self.kind, self.schema, task),
         )
 
-    # --- as text, for the database ---
+    # --- as text, for the folder of keys ---
 
     def text(self) -> str:
         m = self.mechanism

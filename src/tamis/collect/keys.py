@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
@@ -17,17 +16,15 @@ from tamis.privacy.ledger.head import make_private, sync_folder
 from tamis.privacy.ledger.open import data_folder
 
 _SIZE = 32
-CHANGED = (
-    "The collector's database was changed by something other than the aggregator: nothing was "
-    "counted. Abandon the query, and find out who can write there."
-)
 
 
 class Keys:
-    """Files of 32 bytes that only their owner may read, in a folder of their own.
+    """Files that only their owner may read, in a folder of their own.
 
-    Only the aggregator has this folder: the server must not see it. A key that opens reports is
-    deleted when its query is released, so that nobody can open copies of them afterwards.
+    Only the aggregator has this folder: the server must not see it. Beside the keys, it holds what
+    each query asks and how far it has come, since whoever runs the server can change the database.
+    All of it is deleted when the query is released, so that nobody can open copies of its reports
+    afterwards.
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
@@ -47,11 +44,9 @@ class Keys:
         """What devices must know: base64 of the public part of the signer."""
         return _text(self.signer().public_key().public_bytes_raw())
 
-    def new_opener(self, query: str) -> str:
-        """A new key for a query; the public part, in base64."""
-        key = X25519PrivateKey.generate()
-        self._write(self._place(query), key.private_bytes_raw())
-        return _text(key.public_key().public_bytes_raw())
+    def new_opener(self, query: str) -> None:
+        """A new key to open the reports of a query with."""
+        self._write(self._place(query), X25519PrivateKey.generate().private_bytes_raw())
 
     def opener(self, query: str) -> X25519PrivateKey:
         path = self._place(query)
@@ -83,40 +78,35 @@ class Keys:
         self.opener(query)  # both are here, or the query is not ours
         return self._place(query, "plan").read_text()
 
+    def keep_progress(self, query: str, progress: str) -> None:
+        """How far the query has come, in place of what was kept before."""
+        self._write(self._place(query, "progress"), progress.encode(), anew=True)
+
+    def progress(self, query: str) -> str:
+        self.opener(query)  # both are here, or the query is not ours
+        return self._place(query, "progress").read_text()
+
     def forget(self, query: str) -> None:
-        for kind in ("key", "tokens", "plan"):
-            self._place(query, kind).unlink(missing_ok=True)
-
-    def signed(self, query: str, number: int, text: str) -> str:
-        """A text for the database that nobody else can have written for this round."""
-        signature = self.signer().sign(_bound(query, number, text))
-        return json.dumps([_text(signature), text])
-
-    def checked(self, query: str, number: int, signed: str) -> str:
-        """What `signed` was given; refused if it was changed, or belongs elsewhere."""
-        try:
-            signature, text = json.loads(signed)
-            key = self.signer().public_key()
-            key.verify(base64.b64decode(signature), _bound(query, number, text))
-        except (ValueError, TypeError, AttributeError, InvalidSignature):
-            raise BadData(CHANGED) from None
-        return str(text)
+        """Delete all that is kept of a query, also what was half written when a process died."""
+        for path in self.folder.glob(f"{query_bytes(query).hex()}.*"):
+            path.unlink(missing_ok=True)
 
     def _place(self, query: str, kind: str = "key") -> Path:
         return self.folder / f"{query_bytes(query).hex()}.{kind}"
 
-    def _write(self, path: Path, key: bytes) -> None:
+    def _write(self, path: Path, content: bytes, anew: bool = False) -> None:
+        """On the disk when it returns, all of it; ``anew`` in place of what is there, or not."""
         make_private(self.folder)
         new = path.with_suffix(f".{os.urandom(4).hex()}.new")
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(key)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        try:
-            os.link(new, path)  # never in place of one that is there
-        except FileExistsError:
-            pass
-        finally:
+        if anew:
+            os.replace(new, path)
+        else:
+            with suppress(FileExistsError):
+                os.link(new, path)
             new.unlink()
         sync_folder(self.folder)
 
@@ -125,10 +115,6 @@ class Keys:
         if len(found) != _SIZE:
             raise BadData(f"{path.name!r} is not a key: put back a copy of it.")
         return found
-
-
-def _bound(query: str, number: int, text: str) -> bytes:
-    return b"tamis known\0" + query_bytes(query) + number.to_bytes(2, "big") + text.encode()
 
 
 def _text(key: bytes) -> str:

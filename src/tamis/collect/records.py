@@ -45,13 +45,12 @@ class Round:
     closes: int
     body_size: int
     state: RoundState = "open"
-    known: str = ""  # from the rounds before, signed by the aggregator; all of it may be released
 
     @classmethod
-    def of(cls, asked: Specification, envelope: dict[str, str], known: str = "") -> Round:
+    def of(cls, asked: Specification, envelope: dict[str, str]) -> Round:
         """A new round, from its specification and the envelope that holds it."""
         window, text = (asked.opens, asked.closes), json.dumps(envelope)
-        return cls(asked.query, asked.round, text, *window, body_size(asked), known=known)
+        return cls(asked.query, asked.round, text, *window, body_size(asked))
 
     @property
     def asked(self) -> Specification:

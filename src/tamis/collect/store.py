@@ -26,7 +26,7 @@ TABLES = (
     "created BIGINT NOT NULL, state TEXT NOT NULL)",
     "CREATE TABLE {rounds} (query TEXT NOT NULL REFERENCES {queries} (query), "
     "round BIGINT NOT NULL, envelope TEXT NOT NULL, opens BIGINT NOT NULL, "
-    "closes BIGINT NOT NULL, body_size BIGINT NOT NULL, state TEXT NOT NULL, known TEXT NOT NULL, "
+    "closes BIGINT NOT NULL, body_size BIGINT NOT NULL, state TEXT NOT NULL, "
     "PRIMARY KEY (query, round))",
     "CREATE TABLE {reports} (query TEXT NOT NULL, round BIGINT NOT NULL, token {bytes} NOT NULL, "
     "report {bytes} NOT NULL, body {bytes} NOT NULL, "
