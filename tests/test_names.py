@@ -17,8 +17,8 @@ from tamis.privacy.verify import Refused
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
 FEDERATED = {
-    "Client", "Collector", "HeavyHitters", "Histogram", "QuantileTable", "Quantiles",
-    "SampleAndThreshold",
+    "Client", "Collector", "Device", "HeavyHitters", "Histogram", "Limits", "QuantileTable",
+    "Quantiles", "Refused", "SampleAndThreshold", "Unreachable",
 }  # fmt: skip
 COUNTS = {"key": "k", "count": "n", "delta": 1e-8, "budget": "b"}
 

@@ -16,12 +16,14 @@ import pytest
 
 from tamis.collect.open import open_store
 from tamis.collect.records import Outcome, Query, Report
+from tamis.collect.sqlite import SqliteStore
 from tamis.collect.store import PAGE, Store
 from tamis.collect.tokens import public_part
 from tamis.privacy.errors import AggregatorBusy, InvalidInput, StoreUnavailable
 from tamis.privacy.ledger import open_ledger
-from tests.collect.conftest import Asked, ask
+from tests.collect.conftest import Asked, ask, fresh
 from tests.federated.devices import NOW
+from tests.privacy.ledger import server
 
 TAKEN, AGAIN, REPORTED, ID_TAKEN = (
     Outcome.TAKEN,
@@ -444,6 +446,44 @@ def test_a_place_that_is_not_there_is_refused(
     with pytest.raises(error, match=said) as caught:
         open_store(where)
     assert "hidden" not in str(caught.value)
+
+
+def test_a_server_that_does_not_wait_for_its_disk_is_refused(postgres: Path) -> None:
+    where = fresh(postgres)
+    with (
+        server.without_fsync(where),
+        pytest.raises(StoreUnavailable, match=r"fsync is off\), so a report could be lost"),
+    ):
+        open_store(where)
+    with open_store(where) as store:  # switched on again, and nothing was half made
+        assert store.queries() == []
+
+
+def test_every_commit_waits_for_the_disk_and_deleted_rows_are_overwritten(file: Path) -> None:
+    with open_store(file) as store:
+        assert store.run("PRAGMA journal_mode") == [("wal",)]
+        settings = ("synchronous", "fullfsync", "secure_delete", "temp_store", "foreign_keys")
+        found = [store.run(f"PRAGMA {setting}")[0][0] for setting in settings]
+    assert found == [2, 1, 1, 2, 1]  # FULL, on, on, MEMORY, on
+
+
+def test_on_a_server_a_commit_waits_for_the_disk_and_not_for_ever_for_others(
+    postgres: Path,
+) -> None:
+    with open_store(fresh(postgres)) as store:
+        found = [store.run(f"SHOW {name}")[0][0] for name in ("synchronous_commit", "lock_timeout")]
+    assert found == ["on", "30s"]
+
+
+def test_a_file_that_others_hold_is_waited_for_and_then_given_up(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteStore, "patience", 0.2)
+    with open_store(file) as store, open_store(file) as other:
+        asked = ask(store)
+        with other.writing(), pytest.raises(StoreUnavailable, match="have held the collector's"):
+            store.take(asked.reports(1), NOW)
+        assert store.take(asked.reports(1), NOW) == [TAKEN]
 
 
 def test_many_may_make_the_same_new_database_at_once(where: str) -> None:

@@ -248,7 +248,21 @@ def test_an_item_that_is_no_short_text_is_refused_without_being_shown(item: Any)
         assert str(item) not in str(caught.value)
 
 
-@pytest.mark.parametrize("item", [-1, 1024, 5.0, "5", True, None])
+@pytest.mark.parametrize("item", [np.int64(300), np.uint16(300), np.array(300)], ids=repr)
+def test_whole_numbers_of_numpy_are_whole_numbers(item: Any) -> None:
+    assert answer(halved(), item) == b"1"
+    numbers = asked(schema={"type": "integer", "domain": 1024})
+    assert answer(numbers, item) == b"300"
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        *(-1, 1024, 5.0, "5", True, None),
+        *(np.int64(-1), np.int64(1024), np.float64(5), np.True_, np.array([5]), np.array([5, 6])),
+    ],
+    ids=repr,
+)
 def test_an_item_outside_its_domain_is_refused(item: Any) -> None:
     with pytest.raises(Refused, match="from 0 to 1023"):
         answer(halved(), item)

@@ -12,7 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from tamis.federated import device as module
 from tamis.federated.calibrate import PARTS
@@ -22,6 +24,7 @@ from tamis.federated.device import (
     Specification,
     Unreachable,
     least_delta,
+    sign,
     unseal,
 )
 from tamis.federated.profile import added
@@ -32,6 +35,7 @@ from tests.federated.devices import (
     PUBLIC,
     QUERY,
     ROOMY,
+    SIGNER,
     TOKEN,
     Collector,
     asked,
@@ -65,7 +69,12 @@ def settle(folder: Path, made: Specification, wanted: bool) -> None:
 
 @pytest.mark.parametrize(
     ("made", "item", "said"),
-    [(asked(), "the", b"the"), (searched(), "them", b"the"), (halved(), 300, b"1")],
+    [
+        (asked(), "the", b"the"),
+        (searched(), "them", b"the"),
+        (halved(), 300, b"1"),
+        (halved(), np.int64(300), b"1"),
+    ],
 )
 def test_a_device_that_is_kept_sends_its_answer(
     collector: Collector, tmp_path: Path, made: Specification, item: str | int, said: bytes
@@ -235,6 +244,15 @@ def test_a_token_is_not_carried_to_another_address(
     assert len(collector.sent) == 1
 
 
+def test_where_a_redirection_leads_is_not_even_read(collector: Collector, tmp_path: Path) -> None:
+    collector.show(asked())
+    collector.faults = [302]
+    mine = device(collector, tmp_path)
+    collector.address = "http://["  # the place it names is no address
+    with pytest.raises(Refused, match="status 302"):
+        mine.report(QUERY, "the", TOKEN)
+
+
 def test_a_fleet_does_not_report_at_one_moment(collector: Collector, tmp_path: Path) -> None:
     collector.show(asked())
     waited = []
@@ -253,6 +271,27 @@ def test_queries_that_are_signed_are_shown(collector: Collector, tmp_path: Path)
     collector.shown["bad"] = {**collector.shown[QUERY], "signature": "A" * 86 + "=="}
     collector.shown["worse"] = None
     assert device(collector, tmp_path).queries() == [asked(), halved(query=OTHER)]
+
+
+def test_a_device_with_the_wrong_signer_is_told_so(collector: Collector, tmp_path: Path) -> None:
+    mine = device(collector, tmp_path)
+    assert mine.queries() == []  # nothing is asked, and that is no fault
+    stranger = Ed25519PrivateKey.generate()
+    for query in (QUERY, OTHER):
+        collector.shown[query] = sign(asked(query=query), stranger)
+    with pytest.raises(Refused, match="nothing that the server shows is signed by the signer of"):
+        mine.queries()
+    collector.show(asked(query=OTHER))
+    assert mine.queries() == [asked(query=OTHER)]
+
+
+def test_what_is_signed_but_not_understood_is_no_fault_of_the_signer(
+    collector: Collector, tmp_path: Path
+) -> None:
+    text = asked().text().replace('"tamis": 1', '"tamis": 2')
+    signature = base64.b64encode(SIGNER.sign(text.encode())).decode()
+    collector.shown[QUERY] = {"specification": text, "signature": signature}
+    assert device(collector, tmp_path).queries() == []
 
 
 @pytest.mark.parametrize(
@@ -312,6 +351,23 @@ def test_it_is_charged_before_anything_is_sent(collector: Collector, tmp_path: P
     with pytest.raises(Refused, match="1 is spent"):
         mine.report(OTHER, "the", TOKEN)
     mine.report(QUERY, "the", TOKEN)  # it is paid for
+
+
+@pytest.mark.parametrize(("status", "sentence"), [(410, "has closed"), (425, "not open yet")])
+def test_a_server_that_says_the_window_is_not_open_takes_no_charge_back(
+    collector: Collector, tmp_path: Path, status: int, sentence: str
+) -> None:
+    """It may have taken the report all the same: what a device has sent may be counted."""
+    collector.show(asked(), asked(query=OTHER))
+    collector.faults = [status]
+    mine = device(collector, tmp_path, replace(ROOMY, lifetime_epsilon=1.5))
+    with pytest.raises(Refused, match=sentence):
+        mine.report(QUERY, "the", TOKEN)
+    with pytest.raises(Refused, match="1 is spent"):
+        mine.report(OTHER, "the", TOKEN)
+    mine.report(QUERY, "the", TOKEN)  # paid for, and the same report as before
+    assert len({body for _, _, body in collector.sent}) == 1
+    assert len(collector.sent) == 2
 
 
 def test_a_round_whose_specification_changes_is_refused(
@@ -440,14 +496,20 @@ def test_a_device_computes_the_exact_delta_of_one_round(p: float, tau: int, epsi
 
 
 @pytest.mark.parametrize(
-    "token", ["", "x" * 111, "x" * 113, "x" * 111 + "\n", "x\r\nHost: y".ljust(112)]
+    "token",
+    [
+        *("", "x" * 111, "x" * 113, "x" * 111 + "\n", "x\r\nHost: y".ljust(112)),
+        *(None, 5, b"x" * 112, ["x"] * 112),
+    ],
 )
 def test_a_token_of_another_form_is_not_sent(
-    collector: Collector, tmp_path: Path, token: str
+    collector: Collector, tmp_path: Path, token: Any
 ) -> None:
     collector.show(asked())
     with pytest.raises(Refused, match="a token has 112"):
         device(collector, tmp_path).report(QUERY, "the", token)
+    assert not collector.sent
+    assert not (tmp_path / "state").exists()
 
 
 @pytest.mark.parametrize("server", ["", "example", "file:///etc", "http://example.org", "ftp://x"])

@@ -11,8 +11,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tamis.federated.device import query_bytes
+from tamis.privacy.databases.files import make_private, sync_folder
+from tamis.privacy.databases.wording import COLLECTOR
 from tamis.privacy.errors import BadData, InvalidInput
-from tamis.privacy.ledger.head import make_private, sync_folder
 from tamis.privacy.ledger.open import data_folder
 
 _SIZE = 32
@@ -96,7 +97,7 @@ class Keys:
 
     def _write(self, path: Path, content: bytes, anew: bool = False) -> None:
         """On the disk when it returns, all of it; ``anew`` in place of what is there, or not."""
-        make_private(self.folder)
+        make_private(self.folder, COLLECTOR)
         new = path.with_suffix(f".{os.urandom(4).hex()}.new")
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(content)

@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from tamis.collect.sqlite import SqliteStore
 from tamis.collect.store import Store
+from tamis.privacy.databases.files import make_private, place
+from tamis.privacy.databases.wording import COLLECTOR
 from tamis.privacy.errors import InvalidInput, StoreUnavailable
-from tamis.privacy.ledger.head import make_private
 from tamis.privacy.ledger.open import data_folder
 
 VARIABLE = "TAMIS_COLLECTOR"
-_SERVERS = ("postgresql://", "postgres://")
 T = TypeVar("T")
 
 
@@ -24,21 +24,12 @@ def open_store(where: str | Path) -> Store:
 
     A path is a SQLite file; ``postgresql://user@host/database`` is a PostgreSQL server.
     """
-    if isinstance(where, str) and where.startswith(_SERVERS):
-        from tamis.collect.postgres import PostgresStore
+    found = place(where, COLLECTOR)
+    if isinstance(found, Path):
+        return SqliteStore(found.resolve())  # one name, and so one lock
+    from tamis.collect.postgres import PostgresStore
 
-        return PostgresStore(where)
-    if isinstance(where, str) and "://" in where:
-        raise InvalidInput(
-            "A collector's database is a file or begins with postgresql://; other addresses are "
-            "not known."
-        )
-    if not str(where) or Path(where).is_dir():
-        raise InvalidInput(
-            f"The collector's database must be a file, and {str(where)!r} is a folder; add a file "
-            "name to it."
-        )
-    return SqliteStore(Path(where).expanduser().resolve())  # one name, and so one lock
+    return PostgresStore(found)
 
 
 def default_store(where: str | None) -> str:
@@ -47,7 +38,7 @@ def default_store(where: str | None) -> str:
         return where
     if named := os.environ.get(VARIABLE):
         return named
-    make_private(data_folder())
+    make_private(data_folder(), COLLECTOR)
     return str(data_folder() / "collector.sqlite")
 
 

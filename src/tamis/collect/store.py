@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple, fields
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from tamis.collect.records import Outcome, Query, QueryState, Report, Round
+from tamis.privacy.databases.database import Row
 from tamis.privacy.errors import AggregatorBusy, InvalidInput, StoreUnavailable
 
 VERSION = 1
-PATIENCE = 30.0  # seconds to wait for other processes
 PAGE = 1000  # reports that are read at once
 ANOTHER = "Another aggregator works on this database; wait until it is done, and try again."
 
@@ -35,7 +35,6 @@ TABLES = (
     "file {bytes} NOT NULL)",
 )
 _NAMES = ("collector", "queries", "rounds", "reports", "releases")
-Row = Sequence[Any]
 
 _QUERY = ", ".join(each.name for each in fields(Query))
 _ROUND = ", ".join(each.name for each in fields(Round))

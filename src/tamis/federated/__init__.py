@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tamis.federated.client import Client
+    from tamis.federated.device import Device, Limits, Refused, Unreachable
     from tamis.federated.hitters import HeavyHitters
     from tamis.federated.mechanism import Histogram, SampleAndThreshold
     from tamis.federated.quantiles import Quantiles, QuantileTable
@@ -14,11 +15,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Client",
     "Collector",
+    "Device",
     "HeavyHitters",
     "Histogram",
+    "Limits",
     "QuantileTable",
     "Quantiles",
+    "Refused",
     "SampleAndThreshold",
+    "Unreachable",
 ]
 
 # Loaded when they are used, so that a device starts without what it does not need. The collector
@@ -26,11 +31,15 @@ __all__ = [
 _FROM = {
     "Client": "tamis.federated.client",
     "Collector": "tamis.collect.collector",
+    "Device": "tamis.federated.device",
     "HeavyHitters": "tamis.federated.hitters",
     "Histogram": "tamis.federated.mechanism",
+    "Limits": "tamis.federated.device",
     "QuantileTable": "tamis.federated.quantiles",
     "Quantiles": "tamis.federated.quantiles",
+    "Refused": "tamis.federated.device",
     "SampleAndThreshold": "tamis.federated.mechanism",
+    "Unreachable": "tamis.federated.device",
 }
 
 

@@ -16,11 +16,11 @@ import calendar
 import hashlib
 import hmac
 import json
+import operator
 import os
 import re
 import sys
 import time
-import urllib.error
 import urllib.request
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from fractions import Fraction
 from http.client import HTTPException
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 from urllib.parse import urlsplit
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
@@ -76,10 +76,23 @@ def whole(value: object, name: str, low: int, high: int) -> int:
     raise Refused(f"{name} must be a whole number from {low} to {high}.")
 
 
-def above(value: object, name: str, most: float) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= most:
-        return float(value)
-    raise Refused(f"{name} must be a number above 0 and at most {most:g}.")
+def plain_int(value: object) -> object:
+    """A whole number of another kind, such as one of numpy, as an int; else what was given."""
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        with suppress(TypeError):
+            return operator.index(value)
+    return value
+
+
+def above(value: object, name: str, most: float, zero: bool = False) -> float:
+    found, low = plain_int(value), "not below" if zero else "above"
+    if (
+        isinstance(found, (int, float))
+        and not isinstance(found, bool)
+        and (0 < found <= most or (zero and found == 0))
+    ):
+        return float(found)
+    raise Refused(f"{name} must be a number {low} 0 and at most {most:g}.")
 
 
 def printable(text: object) -> bool:
@@ -252,6 +265,11 @@ def sign(specification: Specification, private: Ed25519PrivateKey) -> dict[str, 
 
 def opened(envelope: object, public: Ed25519PublicKey) -> Specification:
     """The specification in an envelope; it is read only after its signature has been checked."""
+    return Specification.read(signed_text(envelope, public))
+
+
+def signed_text(envelope: object, public: Ed25519PublicKey) -> str:
+    """The text in an envelope, if its signature is good; what it says is not looked at."""
     if not isinstance(envelope, dict) or envelope.keys() != {"specification", "signature"}:
         raise Refused("an envelope must hold a specification and a signature, and nothing else.")
     text, signature = envelope["specification"], decoded(envelope["signature"], "signature", 64)
@@ -261,17 +279,17 @@ def opened(envelope: object, public: Ed25519PublicKey) -> Specification:
         public.verify(signature, text.encode())
     except InvalidSignature:
         raise Refused("the specification is not signed by the aggregator of this device.") from None
-    return Specification.read(text)
+    return text
 
 
 # --- answers, coins and reports -----------------------------------------------------------------
 
 
-def answer(specification: Specification, item: str | int) -> bytes | None:
+def answer(specification: Specification, item: str | SupportsIndex) -> bytes | None:
     """What a device that holds this item answers; None if it has nothing to say."""
     schema, task = specification.schema, specification.task
     if schema["type"] == "integer":
-        number = whole(item, "the item", 0, schema["domain"] - 1)
+        number = whole(plain_int(item), "the item", 0, schema["domain"] - 1)
         cuts = task.get("cuts")
         return str(number if cuts is None else bisect_right(cuts, number)).encode()
     word = _word(item, schema["bytes"])
@@ -371,6 +389,12 @@ class Limits:
     lifetime_epsilon: float
     lifetime_delta: float
 
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta", "lifetime_epsilon", "lifetime_delta"):
+            most = 1.0 if name.endswith("delta") else 1e9
+            object.__setattr__(self, name, above(getattr(self, name), f"the limit {name}", most))
+        object.__setattr__(self, "tau", whole(plain_int(self.tau), "the limit tau", 1, 1 << 20))
+
     def check(self, asked: Specification) -> None:
         for name in ("epsilon", "delta"):
             value, most = getattr(asked, name), getattr(self, name)
@@ -399,18 +423,51 @@ def changed(path: Path) -> Iterator[dict[str, Any]]:
     the coins were, but with the secret they can be tossed again. Without the file, a device forgets
     what it has spent.
     """
-    with open(os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600), "rb") as lock:
-        if sys.platform == "win32":
-            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
-        else:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        state = {"tamis": FORMAT, "secret": os.urandom(32).hex(), "queries": {}}
-        if path.exists():
-            state = read_json(path.read_bytes(), 1 << 30)
-            sound = isinstance(state, dict) and state.get("tamis") == FORMAT
-            need(sound, "the state of this device is damaged: it reports no more.")
+    with _told(path):
+        need(path.parent.is_dir(), f"the folder {path.parent} of the state is not there: make it.")
+        need(not path.is_dir(), f"the state of a device must be a file, and {path} is a folder.")
+        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    with open(handle, "rb") as lock:
+        with _told(path):
+            if sys.platform == "win32":
+                msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
+            else:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            state = _state(path)
         yield state
-        _replace(path, json.dumps(state).encode())
+        with _told(path):
+            _replace(path, json.dumps(state).encode())
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Errors of the disk become sentences that name the file."""
+    try:
+        yield
+    except OSError as error:
+        why = f"{error.filename or path} cannot be read or written: {error.strerror}"
+        raise Refused(f"the state of this device is out of reach: {why}.") from None
+
+
+def _state(path: Path) -> dict[str, Any]:
+    """What the file holds; a new state if there is no file, but not in place of a damaged one."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return {"tamis": FORMAT, "secret": os.urandom(32).hex(), "queries": {}}
+    try:
+        state: dict[str, Any] = read_json(content, 1 << 30)
+        need(state["tamis"] == FORMAT and len(bytes.fromhex(state["secret"])) == 32, "its head")
+        for known in state["queries"].values():
+            need(known["terms"].keys() >= set(TERMS), "its terms")
+            above(known["terms"]["epsilon"], "epsilon", 1000)
+            above(known["terms"]["delta"], "delta", 1)
+            for mine in known["rounds"].values():
+                need(len(bytes.fromhex(mine["digest"])) == 32, "a digest")
+                bytes.fromhex(mine["body"])
+    except (AttributeError, LookupError, TypeError, ValueError):
+        raise Refused(f"the state in {path} is damaged: this device reports no more.") from None
+    return state
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -428,11 +485,13 @@ def _replace(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A token is shown to the server it is for, and to no other."""
+class _AsItIs(urllib.request.HTTPErrorProcessor):
+    """A redirection is a reply, not followed: a token is shown to the server it is for only."""
 
-    def redirect_request(self, *_: Any) -> None:
-        return None
+    def http_response(self, request: Any, response: Any) -> Any:
+        return response
+
+    https_response = http_response
 
 
 @dataclass(frozen=True)
@@ -461,17 +520,25 @@ class Device:
     timeout: float = 10.0  # seconds to wait for an answer
 
     def __post_init__(self) -> None:
-        place = urlsplit(self.server)
-        near = place.scheme == "http" and place.hostname in ("127.0.0.1", "::1", "localhost")
-        need(near or place.scheme == "https", "server must be an address with https.")
+        need(_is_address(self.server), "server must be an https address with a host.")
         decoded(self.signer, "signer", 32)
+        need(isinstance(self.state, (str, Path)), "state must be the path of a file.")
+        need(isinstance(self.limits, Limits), "limits must be the Limits of this device.")
+        for name in ("skew", "jitter", "wait", "patience"):
+            object.__setattr__(self, name, above(getattr(self, name), name, 1e9, zero=True))
+        object.__setattr__(self, "tries", whole(plain_int(self.tries), "tries", 1, 1000))
+        object.__setattr__(self, "timeout", above(self.timeout, "timeout", 1e6))
 
     def queries(self) -> list[Specification]:
-        """What is asked now; what is not signed, or not understood, is left out."""
-        found, told = self._get("/queries"), []
+        """What is asked now, if it is signed and understood; refused if nothing shown is signed."""
+        found, told, signed = self._get("/queries"), [], False
         for envelope in found if isinstance(found, list) else []:
             with suppress(Refused):
-                told.append(self._opened(envelope))
+                text = signed_text(envelope, self._public())
+                signed = True
+                told.append(Specification.read(text))
+        said = "nothing that the server shows is signed by the signer of this device"
+        need(signed or not found, f"{said}: check its key, and the address of the server.")
         return told
 
     def check(self, specification: Specification) -> None:
@@ -487,11 +554,7 @@ class Device:
         need(specification.opens <= time.time(), REFUSALS[425])
         need(time.time() < specification.closes, REFUSALS[410])
 
-    def check_lifetime(self, asked: Specification, before: list[dict[str, Any]]) -> None:
-        """Refuse what all queries together may not spend."""
-        self.limits.check_lifetime(asked, before)
-
-    def report(self, query: str, item: str | int, token: str) -> None:
+    def report(self, query: str, item: str | SupportsIndex, token: str) -> None:
         """Report to the newest round of a query, once, however often this is called.
 
         Whether it is an answer or a null report is told to nobody, not even to the caller. For an
@@ -499,10 +562,11 @@ class Device:
         then it is refused.
         """
         query_bytes(query)
-        need(re.fullmatch(r"[A-Za-z0-9_-]{112}", token), "a token has 112 letters, digits, - or _.")
+        fits = re.fullmatch(r"[A-Za-z0-9_-]{112}", str(token))
+        need(fits, "a token has 112 letters, digits, - or _.")
         time.sleep(self.jitter * _fraction())
         envelope = self._get(f"/queries/{query}")
-        asked = self._opened(envelope)
+        asked = opened(envelope, self._public())
         need(asked.query == query, "the server shows another query than was asked for.")
         self.check(asked)
         digest = hashlib.sha256(envelope["specification"].encode()).hexdigest()
@@ -514,8 +578,8 @@ class Device:
         if wrong is not None:
             raise wrong
 
-    def _opened(self, envelope: object) -> Specification:
-        return opened(envelope, Ed25519PublicKey.from_public_bytes(base64.b64decode(self.signer)))
+    def _public(self) -> Ed25519PublicKey:
+        return Ed25519PublicKey.from_public_bytes(base64.b64decode(self.signer))
 
     def _prepared(self, asked: Specification, digest: str, said: bytes | None) -> bytes:
         """The report to send, made and charged the first time; empty if it has been taken."""
@@ -524,7 +588,11 @@ class Device:
         with changed(Path(self.state)) as state:
             queries = state["queries"]
             if asked.query not in queries:
-                self.check_lifetime(asked, [known["terms"] for known in queries.values()])
+                before = [known["terms"] for known in queries.values()]
+                self.limits.check_lifetime(asked, before)
+            # Charged for good, before anything is sent: a server that answers 410 or 425 may have
+            # taken the report all the same, so its word takes no charge back. That the window is
+            # open was checked before, by the clock of this device.
             known = queries.setdefault(asked.query, {"terms": terms, "rounds": {}})
             for name in TERMS:
                 need(known["terms"][name] == terms[name], f"the query has changed its {name}.")
@@ -570,12 +638,9 @@ class Device:
             headers["Authorization"] = f"Bearer {token}"
             headers["Content-Type"] = "application/octet-stream"
         request = urllib.request.Request(self.server.rstrip("/") + path, body, headers)
-        try:
-            reply = urllib.request.build_opener(_NoRedirects).open(request, timeout=self.timeout)
-        except urllib.error.HTTPError as error:  # it is a reply too
-            reply = error
-        until, found = time.monotonic() + self.timeout, b""
-        with reply:
+        opener = urllib.request.build_opener(_AsItIs)
+        with opener.open(request, timeout=self.timeout) as reply:
+            until, found = time.monotonic() + self.timeout, b""
             while len(found) <= LONGEST_REPLY and (piece := reply.read1(1 << 16)):
                 found += piece
                 if time.monotonic() > until:
@@ -583,7 +648,20 @@ class Device:
             return reply.status, reply.headers.get("Date", ""), found
 
 
-def _said(asked: Specification, item: str | int) -> tuple[bytes | None, Refused | None]:
+def _is_address(server: object) -> bool:
+    """Whether tokens may be sent there: over https, or to this machine."""
+    if not isinstance(server, str) or not server.isprintable() or set(server) & set(" ?#@"):
+        return False
+    try:
+        place = urlsplit(server)
+        host, port = (place.hostname or "").encode("idna"), place.port
+    except ValueError:
+        return False
+    near = place.scheme == "http" and host in (b"127.0.0.1", b"::1", b"localhost")
+    return bool(host) and port != 0 and place.path.isascii() and (near or place.scheme == "https")
+
+
+def _said(asked: Specification, item: str | SupportsIndex) -> tuple[bytes | None, Refused | None]:
     """The answer, or what is wrong with the item."""
     try:
         return answer(asked, item), None

@@ -73,6 +73,33 @@ def execute(address: str, sql: str) -> None:
         link.execute(sql.encode())
 
 
+@contextmanager
+def without_fsync(address: str) -> Iterator[None]:
+    """While the server does not wait for its disk."""
+    try:
+        _set_fsync(address, "off")
+        yield
+    finally:
+        _set_fsync(address, "on")
+
+
+def _set_fsync(address: str, value: str) -> None:
+    execute(address, f"ALTER SYSTEM SET fsync TO {value}")
+    execute(address, "SELECT pg_reload_conf()")
+    until = time.monotonic() + 30
+    while _fsync(address) != value:
+        assert time.monotonic() < until, "the server does not change its settings"
+        time.sleep(0.01)
+
+
+def _fsync(address: str) -> str:
+    """As a new connection sees it."""
+    with psycopg.connect(address, autocommit=True) as link:
+        row = link.execute("SHOW fsync").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
 def _wait(folder: Path, server: subprocess.Popen[Any]) -> None:
     until = time.monotonic() + 30
     while True:

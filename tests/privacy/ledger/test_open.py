@@ -14,6 +14,8 @@ import pytest
 from tamis.privacy.errors import InvalidInput, LedgerDamaged, LedgerUnavailable
 from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.ledger import open_ledger
+from tamis.privacy.ledger.postgres import PostgresStore
+from tamis.privacy.ledger.sqlite import SqliteStore
 from tests.privacy.ledger import server
 
 
@@ -49,6 +51,7 @@ def test_a_relative_data_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.M
 def test_a_missing_folder_a_folder_and_a_strange_address_are_refused(tmp_path: Path) -> None:
     cases: list[tuple[Path | str, str]] = [
         (tmp_path / "no" / "ledger.sqlite", "does not exist"),
+        (Path(__file__) / "ledger.sqlite", "does not exist"),
         (tmp_path, "is a folder"),
         ("mysql://host/db", "begins with postgresql://"),
     ]
@@ -84,7 +87,7 @@ def test_a_ledger_of_a_later_format_is_refused(tmp_path: Path) -> None:
 def test_a_ledger_that_others_hold_is_waited_for_and_then_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tamis.privacy.ledger.sqlite.PATIENCE", 0.2)
+    monkeypatch.setattr(SqliteStore, "patience", 0.2)
     path = tmp_path / "ledger.sqlite"
     with open_ledger(path) as ledger:
         ledger.create("words", 1.0, 1e-6, "element")
@@ -137,7 +140,7 @@ def test_a_locked_budget_on_a_server_is_waited_for_and_then_given_up(
 
     where = server.url(postgres)
     server.execute(where, "SET client_min_messages TO error; DROP SCHEMA IF EXISTS tamis CASCADE")
-    monkeypatch.setattr("tamis.privacy.ledger.postgres.PATIENCE", 1.0)
+    monkeypatch.setattr(PostgresStore, "patience", 1.0)
     with open_ledger(where) as ledger:
         ledger.create("words", 1.0, 1e-6, "element")
         with psycopg.connect(where) as other:
@@ -155,6 +158,19 @@ def test_a_user_without_rights_is_told_which_are_needed(postgres: Path) -> None:
     server.execute(where, "CREATE ROLE guest LOGIN")
     with pytest.raises(LedgerUnavailable, match="may not use the ledger"):
         open_ledger(where.replace("tamis@", "guest@"))
+
+
+def test_a_server_that_does_not_wait_for_its_disk_is_refused(postgres: Path) -> None:
+    where = server.url(postgres)
+    server.execute(where, "SET client_min_messages TO error; DROP SCHEMA IF EXISTS tamis CASCADE")
+    with open_ledger(where) as ledger:
+        ledger.create("words", 1.0, 1e-6, "element")
+        with server.without_fsync(where):
+            with pytest.raises(LedgerUnavailable, match=r"fsync is off\), so a charge could be"):
+                open_ledger(where)
+            with pytest.raises(LedgerUnavailable, match="fsync is off"):
+                ledger.charge("words", Guarantee(0.1, 1e-9), "")
+        assert ledger.charge("words", Guarantee(0.1, 1e-9), "").number == 1
 
 
 def test_the_head_of_a_server_is_kept_in_the_users_folder(postgres: Path, home: Path) -> None:

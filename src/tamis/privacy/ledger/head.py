@@ -6,7 +6,6 @@ between, and one that is behind it was put back from an old copy, or cut.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Sequence
@@ -14,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from tamis.privacy.errors import LedgerDamaged, LedgerUnavailable
+from tamis.privacy.databases.files import sync_folder, unavailable
+from tamis.privacy.databases.wording import LEDGER
+from tamis.privacy.errors import LedgerDamaged
 from tamis.privacy.ledger.chain import damaged
 
 _VERSION = 1
@@ -68,7 +69,7 @@ class HeadFile:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise unavailable(self.path, error) from error
+            raise unavailable(self.path, error, LEDGER) from error
         except (ValueError, KeyError, TypeError, AttributeError):
             raise LedgerDamaged(
                 f"The file {self.path.name!r} next to the ledger cannot be understood, so whether "
@@ -85,7 +86,7 @@ class HeadFile:
             os.replace(new, self.path)
             sync_folder(self.path.parent)
         except OSError as error:
-            raise unavailable(self.path, error) from error
+            raise unavailable(self.path, error, LEDGER) from error
 
 
 def write_durably(path: Path, text: str) -> None:
@@ -94,29 +95,3 @@ def write_durably(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes names in a folder durable; where folders cannot be opened, nothing is needed."""
-    with contextlib.suppress(PermissionError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def make_private(folder: Path) -> None:
-    """A folder for its owner only."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise unavailable(folder, error) from error
-
-
-def unavailable(path: Path, error: OSError) -> LedgerUnavailable:
-    return LedgerUnavailable(
-        f"The file {str(path)!r} of the ledger cannot be read or written "
-        f"({error.strerror or 'unknown reason'}); check its permissions and the free space."
-    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tamis.privacy.databases.files import make_private, place
+from tamis.privacy.databases.wording import LEDGER
 from tamis.privacy.errors import InvalidInput
-from tamis.privacy.ledger.head import make_private
 from tamis.privacy.ledger.ledger import Ledger
 from tamis.privacy.ledger.sqlite import SqliteStore
 
 VARIABLE = "TAMIS_LEDGER"
-_SERVERS = ("postgresql://", "postgres://")
 
 
 def open_ledger(where: str | Path | None = None) -> Ledger:
@@ -23,19 +23,12 @@ def open_ledger(where: str | Path | None = None) -> Ledger:
     """
     if where is None:
         where = os.environ.get(VARIABLE) or _own_file()
-    if isinstance(where, str) and where.startswith(_SERVERS):
-        from tamis.privacy.ledger.postgres import PostgresStore
+    found = place(where, LEDGER)
+    if isinstance(found, Path):
+        return Ledger(SqliteStore(found.absolute()))
+    from tamis.privacy.ledger.postgres import PostgresStore
 
-        return Ledger(PostgresStore(where, data_folder() / "heads"))
-    if isinstance(where, str) and "://" in where:
-        raise InvalidInput(
-            "A ledger is a file or begins with postgresql://; other addresses are not known."
-        )
-    if not str(where) or Path(where).is_dir():
-        raise InvalidInput(
-            f"The ledger must be a file, and {str(where)!r} is a folder; add a file name to it."
-        )
-    return Ledger(SqliteStore(Path(where).expanduser().absolute()))
+    return Ledger(PostgresStore(found, data_folder() / "heads"))
 
 
 def data_folder() -> Path:
@@ -52,5 +45,5 @@ def data_folder() -> Path:
 
 
 def _own_file() -> Path:
-    make_private(data_folder())
+    make_private(data_folder(), LEDGER)
     return data_folder() / "ledger.sqlite"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import date
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from tamis.privacy.databases.database import Row
 from tamis.privacy.errors import LedgerDamaged
 from tamis.privacy.ledger.budget import DELTA_UNIT, EPSILON_UNIT, Budget, Entry, units
 from tamis.privacy.ledger.chain import damaged
 from tamis.privacy.ledger.head import Head, HeadFile
 
 VERSION = 1
-PATIENCE = 30.0  # seconds to wait for other processes
 
 # delta in units of 1e-30 needs more than 64 bits, so it is written as text.
 TABLES = (
@@ -32,7 +31,6 @@ TABLES = (
 _COST = "epsilon, delta, epsilon_units, delta_units"
 _BUDGET = f"name, {_COST}, unit, created"
 _ENTRY = f"number, {_COST}, keys_per_unit, elements_per_key, unit, purpose, day, previous, digest"
-Row = Sequence[Any]
 
 
 class Store(ABC):
