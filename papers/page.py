@@ -1,13 +1,9 @@
-"""What the reproductions of all papers share: tables inside a README, and their command line.
-
-A table stands between two comments and is replaced as a whole.
-"""
+"""Tables inside a README: each stands between two comments and is replaced as a whole."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterable
-from pathlib import Path
+import re
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 
@@ -36,20 +32,20 @@ def claims_table(
 ) -> list[str]:
     """All claims in order; rows of skipped figures are taken over from the page as it is."""
     rows = {claim.number: claim.row() for claim in claims}
+    return [*header, *by_claim(page, rows, skipped, "| ")]
+
+
+def by_claim(page: str, lines: Mapping[str, str], skipped: frozenset[int], start: str) -> list[str]:
+    """Lines in the order of their claims, with those of skipped figures as the page has them."""
+    found = dict(lines)
     for line in page.splitlines():
-        number = line.removeprefix("| ").split(" ", 1)[0]
-        if line.startswith("| ") and number[:1].isdigit() and int(number[0]) in skipped:
-            rows.setdefault(number, line)
-    return [*header, *(rows[number] for number in sorted(rows))]
+        told = re.match(rf"{re.escape(start)}((\d)[a-z])\b", line)
+        if told and int(told[2]) in skipped:
+            found.setdefault(told[1], line)
+    return [found[number] for number in sorted(found)]
 
 
-def run_from_command_line(
-    run: Callable[[Path, tuple[int, ...]], None], said: str | None, figures: Iterable[int], to: Path
-) -> None:
-    """Regenerate all figures, or some of them, into a folder."""
-    parser = argparse.ArgumentParser(description=said.splitlines()[0] if said else None)
-    numbers = sorted(figures)
-    parser.add_argument("--only", type=int, nargs="+", choices=numbers, default=[], metavar="N")
-    parser.add_argument("--output", type=Path, default=to, help="where the pictures go")
-    chosen = parser.parse_args()
-    run(chosen.output, tuple(chosen.only))
+def told(claim: Claim) -> str:
+    """A claim on lines of their own: its number, and below it each of its texts by name."""
+    texts = {name: text for name, text in vars(claim).items() if name != "number" and text}
+    return "\n".join([claim.number, *(f"    {name:8} {text}" for name, text in texts.items())])

@@ -6,15 +6,19 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from papers.federated.claims import EPSILON_NAMES, Claim, listed, small, where
+from papers.federated.claims import Bools, Claim, factor, listed, small, verdict, where
 from papers.federated.data import Floats, Held, Words, binomial, hashed
 from papers.federated.experiments import ALL, LARGEST, MISSED, SAMPLED, TOTAL, Sweep, sweep
 from papers.federated.methods import AMPLIFIED, CENTRAL, DROPPED, LOCAL, OURS, SHUFFLED
 from papers.federated.settings import DOMAINS, EPSILONS, EQUAL, SIMILAR
 from papers.weighted.claims import percent
 
-_AT = f"at ε = {EPSILON_NAMES[0]}..{EPSILON_NAMES[-1]}"
+# Where each of some statements is true, by epsilon: of a sweep, in a setting and a measure.
+Judge = Callable[[Sweep, str, str], dict[str, Bools]]
+
+_OTHERS = (CENTRAL, LOCAL, SHUFFLED)
 _SHOWN = (0.1, 0.3, 1.0, 4.0)
+_SMALLEST, _ONE = (EPSILONS.index(epsilon) for epsilon in (0.1, 1.0))
 
 
 def figure_2() -> list[Claim]:
@@ -43,68 +47,88 @@ def _by_domain(figure: str, small_domain: Held, medium: Held, large: Held) -> li
 
 
 def _small(number: str, held: Held) -> Claim:
-    poster = f"{held.name}, D = 2^6: similar or better error than central noise"
+    poster = f"{held.name}, {_size(held)}: similar or better error than central noise"
     found = sweep(held)
-    return Claim(number, poster, _ratios(found, [CENTRAL]), _verdicts(found, _similar))
+    ours = [factor(found.over(setting, CENTRAL)[_ONE]) for setting in (SAMPLED, ALL)]
+    return _claim(number, poster, "ε = 1, over central noise", ours, found, _similar)
 
 
-def _similar(found: Sweep, setting: str, measure: str) -> str:
-    return where(found.over(setting, CENTRAL, measure) <= SIMILAR)
+def _similar(found: Sweep, setting: str, measure: str) -> dict[str, Bools]:
+    return {"similar or better": found.over(setting, CENTRAL, measure) <= SIMILAR}
 
 
 def _medium(number: str, held: Held) -> Claim:
-    poster = f"{held.name}, D = 2^10: lags central noise, but improves over local and shuffle"
+    poster = f"{held.name}, {_size(held)}: lags central noise, but improves over local and shuffle"
     found = sweep(held)
-    ours = _ratios(found, [CENTRAL, LOCAL, SHUFFLED])
-    return Claim(number, poster, ours, _verdicts(found, _between))
+    ours = [listed(_over_others(found, setting)[:, _ONE]) for setting in (SAMPLED, ALL)]
+    return _claim(number, poster, "ε = 1, over central, local, shuffle", ours, found, _between)
 
 
-def _between(found: Sweep, setting: str, measure: str) -> str:
-    lags = where(found.over(setting, CENTRAL, measure) > EQUAL)
-    local, shuffled = (
-        where(found.over(setting, m, measure) < 1 / EQUAL) for m in (LOCAL, SHUFFLED)
-    )
-    return f"lags central noise: {lags}; better than local: {local}; than shuffle: {shuffled}"
+def _between(found: Sweep, setting: str, measure: str) -> dict[str, Bools]:
+    central, local, shuffled = _over_others(found, setting, measure)
+    return {
+        "lags central noise": central > EQUAL,
+        "better than local": local < 1 / EQUAL,
+        "better than shuffle": shuffled < 1 / EQUAL,
+    }
 
 
 def _large(number: str, held: Held) -> Claim:
-    poster = f"{held.name}, D = 2^14, small ε: sample and threshold is preferred"
+    poster = f"{held.name}, {_size(held)}, small ε: sample and threshold is preferred"
     found = sweep(held)
-    ours = _ratios(found, [CENTRAL, LOCAL, SHUFFLED])
-    return Claim(number, poster, ours, _verdicts(found, _preferred))
+    ours = [factor(_over_others(found, s).max(axis=0)[_SMALLEST]) for s in (SAMPLED, ALL)]
+    return _claim(number, poster, "ε = 0.1, over the best other", ours, found, _preferred)
 
 
-def _preferred(found: Sweep, setting: str, measure: str) -> str:
-    others = [found.over(setting, method, measure) for method in (CENTRAL, LOCAL, SHUFFLED)]
-    return where(np.max(others, axis=0) <= EQUAL)
+def _preferred(found: Sweep, setting: str, measure: str) -> dict[str, Bools]:
+    return {"as good as the best other": _over_others(found, setting, measure).max(axis=0) <= EQUAL}
 
 
-def _ratios(found: Sweep, methods: Sequence[str]) -> str:
-    """Total errors over those of other methods, in both settings."""
-    told = [
-        f"{setting}: " + "; ".join(f"{m} {listed(found.over(setting, m))}" for m in methods)
+def _over_others(found: Sweep, setting: str, measure: str = TOTAL) -> Floats:
+    """Our error over that of each of the three others: a row of epsilons for each."""
+    return np.array([found.over(setting, method, measure) for method in _OTHERS])
+
+
+def _claim(
+    number: str, poster: str, what: str, ours: Sequence[str], found: Sweep, judge: Judge
+) -> Claim:
+    """A claim that is judged in both settings, by the total error."""
+    sampled, seen = (
+        verdict(np.concatenate(list(judge(found, setting, TOTAL).values())))
         for setting in (SAMPLED, ALL)
-    ]
-    return f"total error {_AT} over that of: {' <br> '.join(told)}"
+    )
+    both = sampled if sampled == seen else f"same reports: {sampled}; all clients: {seen}"
+    figures = f"{what}: {ours[0]}; all clients: {ours[1]}"
+    return Claim(number, poster, figures, both, _details(found, judge))
 
 
-def _verdicts(found: Sweep, judge: Callable[[Sweep, str, str], str]) -> str:
+def _details(found: Sweep, judge: Judge) -> str:
     """By setting; the largest error is told where it is judged differently."""
     told = []
     for setting in (SAMPLED, ALL):
-        total, largest = (judge(found, setting, measure) for measure in (TOTAL, LARGEST))
-        more = "" if largest == total else f" (largest error: {largest})"
-        told.append(f"**{setting}**: {total}{more}")
-    return " <br> ".join(told)
+        total, largest = (
+            ", ".join(f"{what} {where(good)}" for what, good in judged.items())
+            for judged in (judge(found, setting, measure) for measure in (TOTAL, LARGEST))
+        )
+        more = "" if largest == total else f"; in the largest error {largest}"
+        told.append(f"{setting.capitalize()}: {total}{more}.")
+    return " ".join(told)
 
 
 def _missed(number: str, tables: Sequence[Held]) -> Claim:
     shares = {_size(held): share_missed(sweep(held)) for held in tables}
-    ours = "; ".join(f"{name}: {', '.join(map(percent, s))}" for name, s in shares.items())
-    verdicts = [f"{name}: {where(share > 0.5)}" for name, share in shares.items()]
-    poster = f"{tables[-1].name}: errors are due to missing small counts"
-    ours = f"share of the total error in items not released, {_AT}: {ours}"
-    return Claim(number, poster, ours, "(more than half) " + "; ".join(verdicts))
+    ours = ", ".join(percent(share[_ONE]) for share in shares.values())
+    verdicts = ", ".join(verdict(share > 0.5) for share in shares.values())
+    poster = f"{tables[-1].name}, {', '.join(shares)}: errors are due to missing small counts"
+    details = " ".join(_shares(size, share) for size, share in shares.items())
+    ours = f"of the error at ε = 1, in items not released: {ours}"
+    details = f"Share of the total error in items that are not released. {details}"
+    return Claim(number, poster, ours, verdicts, details)
+
+
+def _shares(size: str, share: Floats) -> str:
+    told = ", ".join(f"{percent(share[EPSILONS.index(e)])} at ε = {e:g}" for e in _SHOWN)
+    return f"{size}: {told}; more than half {where(share > 0.5)}."
 
 
 def share_missed(found: Sweep) -> Floats:
@@ -114,6 +138,19 @@ def share_missed(found: Sweep) -> Floats:
 
 def _size(held: Held) -> str:
     return f"D = 2^{held.domain.bit_length() - 1}"
+
+
+def ratios(words: Words) -> list[str]:
+    """A table: the total error over that of the others, in both settings and at every epsilon."""
+    heads = " | ".join(f"{epsilon:g}" for epsilon in EPSILONS)
+    lines = [f"| data | clients seen | over | {heads} |", "|---" * (len(EPSILONS) + 3) + "|"]
+    tables = [binomial(domain) for domain in DOMAINS] + [hashed(words, d) for d in DOMAINS]
+    for held in tables:
+        for setting in (SAMPLED, ALL):
+            for method in _OTHERS:
+                cells = " | ".join(map(factor, sweep(held).over(setting, method).tolist()))
+                lines.append(f"| {held.name}, {_size(held)} | {setting} | {method} | {cells} |")
+    return lines
 
 
 def fair(words: Words) -> list[str]:

@@ -34,13 +34,11 @@ def _exponent() -> Claim:
     taus = (5, 10, 20, 30)
     log, deltas = math.log(1 / privacy.alpha()), [privacy.exact(tau) for tau in taus]
     rates = [-math.log(delta) / tau for delta, tau in zip(deltas, taus, strict=True)]
-    ours = (
-        f"p = {POSTER_P:g}, ε = 1, ln(1/α) = {log:.2f}: -ln(δ)/τ = "
-        + ", ".join(f"{rate:.2f}" for rate in rates)
-        + f" at τ = {', '.join(map(str, taus))}"
-    )
+    ours = f"-ln(δ)/τ = {rates[-1]:.2f} at τ = {taus[-1]}, and ln(1/α) = {log:.2f}"
     verdict = "holds" if min(rates) > log / 2 else "does not hold"
-    return Claim("1b", "δ = exp(-τ O(ln(1/α)))", ours, verdict)
+    told = (f"{rate:.2f} at τ = {tau}" for rate, tau in zip(rates, taus, strict=True))
+    details = f"For p = {POSTER_P:g} and ε = 1, -ln(δ)/τ is {', '.join(told)}."
+    return Claim("1b", "δ = exp(-τ O(ln(1/α)))", ours, verdict, details)
 
 
 def _anonymity() -> Claim:
@@ -50,9 +48,11 @@ def _anonymity() -> Claim:
         with repeatable(1):
             estimates = np.asarray(made.release(held.items).to_arrow()["estimate"])
         over.append(round(estimates.min() * made.p) - made.tau)
-    ours = f"smallest count released less τ, at ten ε, D = 2^10: {', '.join(map(str, over))}"
+    ours = f"smallest count released less τ: {min(over)}"
     verdict = "holds, if every client is counted once" if min(over) >= 0 else "does not hold"
-    return Claim("1c", "the output is k-anonymous for k = τ", ours, verdict)
+    named = ", ".join(map(str, over))
+    details = f"Binomial data, D = 2^10: by ε, the smallest count released is above τ by {named}."
+    return Claim("1c", "the output is k-anonymous for k = τ", ours, verdict, details)
 
 
 def _missing() -> Claim:
@@ -60,14 +60,17 @@ def _missing() -> Claim:
     counts = np.rint(np.array(_MULTIPLES) * made.needed)
     missed = made.missed(counts)
     steps = np.diff(np.log(missed)) / np.diff(counts)
-    ours = (
-        f"(1, 1e-6), p = {made.p:.3f}, τ = {made.tau}: missed with probability "
-        + ", ".join(small(float(m)) for m in missed)
-        + f" at {', '.join(f'{m:g}' for m in _MULTIPLES)} times τ/p = {made.needed:.0f} clients"
+    told = [
+        f"{small(float(m))} at {times:g} τ/p" for m, times in zip(missed, _MULTIPLES, strict=True)
+    ]
+    ours = f"missed with probability {told[0]}, {told[-1]}"
+    details = (
+        f"At (1, 10⁻⁶), p = {made.p:.3f} and τ = {made.tau}, so that τ/p = {made.needed:.0f}"
+        f" clients. The probability to be missed is {', '.join(told)}."
     )
     verdict = "holds" if np.all(np.diff(steps) < 0) else "does not hold"
     poster = "the probability of not reporting falls exponentially with the frequency above τ"
-    return Claim("1d", poster, ours, verdict)
+    return Claim("1d", poster, ours, verdict, details)
 
 
 def _relative() -> Claim:
@@ -78,12 +81,12 @@ def _relative() -> Claim:
     off = np.abs(np.asarray(table["estimate"]) / true - 1)
     bands = {"200 to 500": (200, 500), "500 to 2,000": (500, 2000), "2,000 and more": (2000, 10**6)}
     means = [float(off[(true >= low) & (true < high)].mean()) for low, high in bands.values()]
-    told = zip(bands, means, strict=True)
-    ours = "mean relative error, binomial, D = 2^10, ε = 1: "
-    ours += "; ".join(f"{name} clients: {percent(mean)}" for name, mean in told)
+    told = [f"{percent(m)} for {name} clients" for name, m in zip(bands, means, strict=True)]
+    ours = f"mean relative error {told[-1]}"
+    details = f"Binomial data, D = 2^10, ε = 1: the mean relative error is {', '.join(told)}."
     verdict = "holds" if means == sorted(means, reverse=True) and means[-1] < 0.05 else "in part"
     poster = "items are reported with relative error when their frequency is high enough"
-    return Claim("1e", poster, ours, verdict)
+    return Claim("1e", poster, ours, verdict, details)
 
 
 def rates() -> list[str]:

@@ -33,8 +33,9 @@ STYLES: dict[str, Style] = {
     methods.DROPPED: {"color": PINK, "linestyle": (0, (1, 1)), "linewidth": 1.2},
 }
 NOTHING: Style = {"color": BLACK, "linewidth": 0.8, "label": "all counts said to be 0"}
-_WORDS: dict[str, Style] = {
+WORDS: dict[str, Style] = {
     words.LEAF: {"color": BLUE, "marker": "s"},
+    words.TREE: {"color": GREEN, "linestyle": "-.", "marker": "^"},
     words.TRIE: {"color": RED, "linestyle": "--", "marker": "o"},
 }
 
@@ -125,9 +126,11 @@ def figure_5(text: Words) -> Figure:
     """Recall of the most frequent words."""
     figure, grid = plots.panels(1, height=3.2, width=4.8)
     for name, shares in words.recall(text).items():
-        grid[0].plot(TOPS, shares, **{"markersize": 4, **_WORDS.get(name, {}), "label": name})
+        grid[0].plot(TOPS, shares, **{"markersize": 4, **WORDS[name], "label": name})
     title = f"Shakespeare, ε = {words.EPSILON:g}, δ = 10⁻⁶"
-    plots.dress(grid[0], title, "most frequent words", "share that is found", "x")
+    plots.dress(grid[0], title, "k, for the k most frequent words", "share that is found", "x")
+    grid[0].set_xticks(TOPS, labels=[f"{top}" for top in TOPS])
+    grid[0].minorticks_off()
     grid[0].set_ylim(0, 1.05)
     grid[0].legend()
     return figure

@@ -69,7 +69,11 @@ def holds_where(good: Iterable[bool], labels: Sequence[str], what: str) -> str:
         return "holds"
     if not any(fine):
         return "does not hold"
-    names = [label for label, ok in zip(labels, fine, strict=True) if ok]
-    one_run = fine == sorted(fine) or fine == sorted(fine, reverse=True)
-    where = f"{names[0]} to {names[-1]}" if one_run and len(names) > 1 else ", ".join(names)
-    return f"holds in part: for {what} of {where}"
+    return f"holds in part: for {what} of {named_where(fine, labels)}"
+
+
+def named_where(good: Sequence[bool], labels: Sequence[str]) -> str:
+    """The labels at which a statement is true: from the first to the last, if they are one run."""
+    names = [label for label, ok in zip(labels, good, strict=True) if ok]
+    one_run = good == sorted(good) or good == sorted(good, reverse=True)
+    return f"{names[0]} to {names[-1]}" if one_run and len(names) > 1 else ", ".join(names)

@@ -14,8 +14,8 @@ from papers.sparse.draws import repeatable
 from papers.sparse.methods import default_theta, estimates, sample
 from papers.sparse.queries import subset_rmse
 from papers.sparse.settings import NOISE_SHARES, SUBSETS, THETA_DRAWS
+from tamis.privacy.noise import variance
 from tamis.sparse.flat import Flat
-from tamis.sparse.noise import variance
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,13 +15,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from matplotlib.figure import Figure
 
 from papers import page
+from papers.figures import make, run_from_command_line
 from papers.weighted import (
     claims_estimation,
     claims_histogram,
     claims_sampling,
     draw_estimation,
     draw_reporting,
-    plots,
     tables,
 )
 from papers.weighted.claims import HEADER, Claim
@@ -30,10 +30,7 @@ from papers.weighted.data import HEADLINES, Counts, headline_words
 HERE = Path(__file__).resolve().parent
 README = HERE / "README.md"
 
-Draw = Callable[[], Figure]
-Check = Callable[[], list[Claim]]
-
-SYNTHETIC: dict[int, tuple[Draw, Check]] = {
+SYNTHETIC: dict[int, tuple[Callable[[], Figure], Callable[[], list[Claim]]]] = {
     1: (draw_reporting.figure_1, claims_histogram.figure_1),
     2: (draw_reporting.figure_2, claims_histogram.figure_2),
     4: (draw_reporting.figure_4, claims_sampling.figure_4),
@@ -51,34 +48,8 @@ REAL: dict[int, tuple[Callable[[Counts], Figure], Callable[[Counts], list[Claim]
 def run(output: Path = HERE, only: tuple[int, ...] = (), headlines: Path = HEADLINES) -> None:
     """Draw into ``output``; without ``only``, write the README there too."""
     words = headline_words(headlines)
-    wanted = only or tuple(sorted([*SYNTHETIC, *REAL]))
-    skipped = frozenset(n for n in wanted if n in REAL and words is None)
-    claims: list[Claim] = []
-    for number in wanted:
-        if number in skipped:
-            print(f"figure {number}: skipped, {headlines.name} is not there; nothing was changed")
-        else:
-            draw, check = _tasks(number, words)
-            _save(draw, output / f"figure-{number}.png")
-            claims += check()
-            print(f"figure {number}: drawn")
-    if only:
-        print("\n".join(_told(claim) for claim in claims))
-    else:
-        (output / README.name).write_text(_page(claims, skipped), encoding="utf-8")
-        print("README.md: tables written")
-
-
-def _tasks(number: int, words: Counts | None) -> tuple[Draw, Check]:
-    if number in SYNTHETIC or words is None:
-        return SYNTHETIC[number]
-    draw, check = REAL[number]
-    return lambda: draw(words), lambda: check(words)
-
-
-def _save(draw: Draw, path: Path) -> None:
-    with plots.look():
-        plots.save(draw(), path)
+    missing = [headlines.name] if words is None else []
+    make(SYNTHETIC, REAL, (words,), missing, output, only, _page)
 
 
 def _page(claims: list[Claim], skipped: frozenset[int]) -> str:
@@ -89,20 +60,5 @@ def _page(claims: list[Claim], skipped: frozenset[int]) -> str:
     return page.replaced(text, "nrmse", tables.nrmse())
 
 
-def _told(claim: Claim) -> str:
-    lines = {
-        "paper": claim.paper,
-        "ours": claim.ours,
-        "fair": claim.fair,
-        "verdict": claim.verdict,
-    }
-    return "\n".join([claim.number, *(f"    {name:8} {text}" for name, text in lines.items())])
-
-
-def main() -> None:
-    """Read the command line."""
-    page.run_from_command_line(run, __doc__, [*SYNTHETIC, *REAL], HERE)
-
-
 if __name__ == "__main__":
-    main()
+    run_from_command_line(run, __doc__, [*SYNTHETIC, *REAL], HERE)

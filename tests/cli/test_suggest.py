@@ -73,6 +73,7 @@ def test_expected_keys_take_account_of_what_is_dropped(tamis: Run) -> None:
     for words in ((), SHAPE):
         shown = tamis(*PLAN, *words, "--units-have", "40").text
         assert "if units have 40 keys each, 10 % of the data is kept" in shown
+    assert "if units have 1 key each" in tamis(*PLAN, "--units-have", "1").text
 
 
 TYPICAL = [1, 2, 3, 6, 12, 24, 48, 96, 192]  # what the private choice takes units to have

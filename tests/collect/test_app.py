@@ -305,6 +305,26 @@ def test_whoever_hangs_up_in_the_middle_is_forgotten(
     assert on_disk(stored, asked) == 1
 
 
+TLS_HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(range(194))
+UPGRADE = b"GET /health HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+
+
+def test_garbage_on_the_port_is_not_worth_a_word(place: str, stored: Store) -> None:
+    """That nothing was said to whoever runs the server is seen when it has ended."""
+    with running(place) as server:
+        for garbage in (b"\0\xff\r\n\r\n" * 9, TLS_HELLO, b"HELO here\r\n\r\n", bytes(70_000)):
+            assert b" 400 " in answered(server, garbage).partition(b"\r\n")[0]
+        assert b" 200 " in answered(server, UPGRADE).partition(b"\r\n")[0]
+        assert server.ask("GET", "/health").status == 200
+
+
+def answered(server: Server, sent: bytes) -> bytes:
+    """The beginning of what the server says to these bytes."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as link:
+        link.sendall(sent)
+        return link.recv(4096)
+
+
 def test_no_answer_repeats_what_was_sent(served: Server, stored: Store, asked: Asked) -> None:
     marked = b"whistleblower"
     (token,) = asked.tokens(1)

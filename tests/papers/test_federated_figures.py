@@ -9,14 +9,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from papers.federated import claims_errors, claims_privacy, experiments, figures, methods, privacy
-from papers.federated.claims import HEADER, Claim, listed
+from papers.federated import (
+    claims_errors,
+    claims_privacy,
+    draw,
+    experiments,
+    figures,
+    methods,
+    privacy,
+)
+from papers.federated.claims import DETAIL, HEADER, Claim, listed, verdict, where
 from papers.federated.data import SHAKESPEARE, Held, Words, binomial, hashed, shakespeare
 from papers.federated.experiments import ALL, LARGEST, MISSED, SAMPLED, TOTAL, estimated, sweep
 from papers.federated.methods import AMPLIFIED, CENTRAL, DROPPED, LOCAL, OURS, SHUFFLED
-from papers.federated.settings import DOMAINS, POSTER_P, POSTER_TAU, RECALL, THRESHOLDS
-from papers.federated.words import LEAF, TRIE, recall
-from papers.page import claims_table, replaced
+from papers.federated.settings import DOMAINS, EPSILONS, POSTER_P, POSTER_TAU, RECALL, THRESHOLDS
+from papers.federated.words import COMPARED, LEAF, TRIE, recall
+from papers.page import by_claim, claims_table, replaced
 from papers.sparse.draws import repeatable
 
 needs_text = pytest.mark.skipif(not SHAKESPEARE.exists(), reason="the text is not here")
@@ -136,9 +144,28 @@ def test_rows_of_skipped_figures_stay_in_the_table() -> None:
     assert claims_table(old, [new], frozenset({3}), HEADER)[2:] == [new.row(), old.splitlines()[0]]
 
 
+def test_details_of_skipped_figures_stay_in_the_list() -> None:
+    old = "- **3a**: old\n| 3a | a row |\n- **2a**: stale\n- **Small domain**: prose"
+    new = Claim("2a", "new", "1", "holds", "more of it")
+    lines = by_claim(old, {new.number: new.item()}, frozenset({2, 3}), DETAIL)
+    assert lines == ["- **2a**: more of it", "- **3a**: old"]
+
+
+def test_cells_of_the_claims_are_short() -> None:
+    rows = figures.README.read_text(encoding="utf-8").partition("<!-- end of claims -->")[0]
+    rows = rows.partition("<!-- claims -->")[2]
+    assert max(len(cell) for row in rows.splitlines() for cell in row.split("|")) <= 100
+
+
+def test_every_way_to_find_words_has_a_colour_of_its_own() -> None:
+    colours = {style["color"] for style in draw.WORDS.values()}
+    assert set(draw.WORDS) == set(COMPARED)
+    assert len(colours) == len(COMPARED)
+
+
 def test_the_readme_has_a_row_for_every_figure_and_places_for_its_tables() -> None:
     text = figures.README.read_text(encoding="utf-8")
-    for name in ("claims", "rates", "fair"):
+    for name in ("claims", "details", "rates", "ratios", "fair"):
         assert replaced(text, name, []) != text
     for number in (*figures.SYNTHETIC, *figures.REAL):
         assert f"\n| {number}a | " in text
@@ -148,7 +175,9 @@ def test_the_readme_has_a_row_for_every_figure_and_places_for_its_tables() -> No
 
 def test_readme_has_the_rows_that_are_computed() -> None:
     written = figures.README.read_text(encoding="utf-8").splitlines()
-    for line in (*(claim.row() for claim in claims_privacy.figure_1()), *claims_privacy.rates()):
+    claims = claims_privacy.figure_1()
+    details = [claim.item() for claim in claims if claim.details]
+    for line in (*(claim.row() for claim in claims), *details, *claims_privacy.rates()):
         assert line in written
 
 
@@ -157,9 +186,25 @@ def test_readme_has_the_rows_that_are_measured() -> None:
     written = figures.README.read_text(encoding="utf-8").splitlines()
     for claim in claims_errors.figure_2():
         assert claim.row() in written
+        assert claim.item() in written
 
 
 def test_small_ratios_keep_their_digits() -> None:
-    assert listed(np.array([0.00051, 0.079, 1.0, 7.06, 123.4])) == (
-        "×0.00051, ×0.079, ×1.0, ×7.1, ×123"
+    assert listed(np.array([0.00051, 0.079, 1.0, 7.06, 9.96, 123.4])) == (
+        "×0.00051, ×0.079, ×1.0, ×7.1, ×10, ×123"
     )
+
+
+def test_a_verdict_is_short_and_the_details_say_where() -> None:
+    everywhere, nowhere = np.ones(len(EPSILONS), dtype=bool), np.zeros(len(EPSILONS), dtype=bool)
+    below = np.array(EPSILONS) < 0.5
+    assert [verdict(x) for x in (everywhere, below, nowhere)] == [
+        "holds",
+        "in part",
+        "does not hold",
+    ]
+    assert [where(x) for x in (everywhere, below, nowhere)] == [
+        "at every ε",
+        "at ε = 0.1 to 0.3",
+        "at no ε",
+    ]

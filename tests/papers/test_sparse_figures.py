@@ -28,9 +28,9 @@ from papers.sparse.data import (
 )
 from papers.sparse.draws import measure, repeatable
 from papers.sparse.methods import Cells, Nodes
+from tamis.privacy.noise import two_sided
 from tamis.sparse.flat import Table
 from tamis.sparse.hierarchy import Dyadic, Haar
-from tamis.sparse.noise import two_sided
 
 EPSILON = Fraction(1, 2)
 needs_data = pytest.mark.skipif(

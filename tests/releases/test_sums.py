@@ -13,8 +13,8 @@ from scipy import stats
 
 import tamis
 from tamis.privacy.answer import Answer
+from tamis.privacy.noise import two_sided
 from tamis.releases import sums
-from tamis.sparse.noise import two_sided
 from tamis.weighted.estimators import MaximumLikelihood
 from tamis.weighted.plan import Plan
 from tamis.weighted.sample import PrivateSample, tabulate

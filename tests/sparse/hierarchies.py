@@ -10,9 +10,9 @@ import numpy.typing as npt
 from scipy import stats
 
 from tamis.privacy import randomness
+from tamis.privacy.noise import two_sided
 from tamis.sparse.flat import Table
 from tamis.sparse.hierarchy import Transform
-from tamis.sparse.noise import two_sided
 from tamis.sparse.ranges import Ranges, combined
 from tamis.sparse.rules import Rule
 from tests.sources import Stream

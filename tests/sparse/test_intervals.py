@@ -10,8 +10,8 @@ from scipy import stats
 
 from tamis.privacy import randomness
 from tamis.privacy.answer import Answer
+from tamis.privacy.noise import fourth, two_sided, variance
 from tamis.sparse.intervals import answer
-from tamis.sparse.noise import fourth, two_sided, variance
 from tests.sources import Stream
 
 

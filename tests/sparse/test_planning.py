@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tamis.privacy import randomness
+from tamis.privacy.noise import passing, two_sided
 from tamis.sparse.flat import Table
 from tamis.sparse.hierarchy import Dyadic, Haar, Plain
-from tamis.sparse.noise import passing, two_sided
 from tamis.sparse.planning import hierarchical
 from tamis.sparse.ranges import summarize
 from tamis.sparse.rules import Rule, combinations

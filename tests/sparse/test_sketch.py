@@ -15,9 +15,9 @@ from scipy import stats
 
 from tamis.privacy import randomness
 from tamis.privacy.errors import InvalidInput
+from tamis.privacy.noise import variance
 from tamis.sparse.flat import Table
 from tamis.sparse.hashing import PRIME, Hash, times
-from tamis.sparse.noise import variance
 from tamis.sparse.sketch import Rows, Sketch, shape, summarize
 from tests.sources import Forbidden, Stream
 

@@ -79,7 +79,8 @@ def stated(text: str) -> Units | None:
     [1.0, 0.5, 0.3333333333333333, 0.25]
     """
     if _ONE.fullmatch(text):
-        return Units(f"{text} keys each", np.array([float(text)]), np.ones(1))
+        what = "key" if float(text) == 1 else "keys"
+        return Units(f"{text} {what} each", np.array([float(text)]), np.ones(1))
     if _LIST.fullmatch(text):
         pairs = np.array([pair.split(":") for pair in text.split(",")], dtype=np.float64)
         return Units(f"{text} keys", pairs[:, 0], pairs[:, 1])

@@ -21,8 +21,8 @@ def serve(
     """Serves the collector's database until the process is told to stop.
 
     ``ready`` is told host and port as soon as devices can connect; port 0 takes a free one. There
-    is no log of who asked for what. Connections are not encrypted here, only reports are: put a
-    server that speaks TLS before it.
+    is no log of who asked for what, nor a word about bytes that are no request. Connections are not
+    encrypted here, only reports are: put a server that speaks TLS before it.
     """
     try:
         import uvicorn
@@ -40,7 +40,7 @@ def serve(
         config = uvicorn.Config(
             create_app(where),
             access_log=False,
-            log_level="warning",
+            log_level="error",  # its warnings are what anybody who finds the port can cause
             server_header=False,
             proxy_headers=False,
             ws="none",

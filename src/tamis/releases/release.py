@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -19,7 +18,8 @@ from tamis.privacy.errors import BadData, InvalidInput, counted, shown
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases import file, sums
 from tamis.releases.about import About
-from tamis.sampling.arrow import Tabular, column_of
+from tamis.releases.condition import satisfying
+from tamis.sampling.arrow import Tabular
 from tamis.sampling.counted import distinct
 from tamis.weighted import order
 from tamis.weighted.estimators import MaximumLikelihood
@@ -199,16 +199,7 @@ class Release(Tabular):
             raise InvalidInput(f"where must be a condition in SQL, as text, not {shown(where)}.")
         check_condition(where)
         keys = self.to_arrow().drop_columns([n for n in ADDED if n in self.to_arrow().column_names])
-        place = keys.append_column("tamis place", column_of(np.arange(len(self))))
-        with duckdb.connect() as database:
-            database.register("data", place)
-            try:
-                found = database.execute(f'SELECT "tamis place" FROM data WHERE ({where}\n)')
-                return np.sort(found.fetchnumpy()["tamis place"]).astype(np.int64)
-            except duckdb.Error:
-                raise InvalidInput(
-                    f"where must be a condition on the key columns: {', '.join(self.about.key)}."
-                ) from None
+        return satisfying(keys, where, "key columns")
 
 
 def _occurs(w: Any) -> Any:

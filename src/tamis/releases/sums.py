@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.answer import Answer, quantile
-from tamis.sparse.noise import beyond, variance
+from tamis.privacy.noise import beyond, variance
 from tamis.weighted.estimators import Estimator, Function, identity, moments
 from tamis.weighted.intervals import intervals
 from tamis.weighted.laws import Law

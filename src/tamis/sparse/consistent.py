@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from tamis.privacy.coins import coins
 from tamis.privacy.errors import InvalidInput
+from tamis.privacy.noise import two_sided
 from tamis.sparse.flat import Flat, Table, in_order, keep
 from tamis.sparse.hierarchy import Dyadic, Transform
-from tamis.sparse.noise import two_sided
 from tamis.sparse.priorities import Priorities, largest
 from tamis.sparse.ranges import Level, Ranges, Watch, check, combined, unwatched, whole
 from tamis.sparse.rules import Rule

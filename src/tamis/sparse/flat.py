@@ -17,9 +17,9 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from tamis.privacy.noise import two_sided
 from tamis.privacy.reals import Interval, Real
 from tamis.sparse.law import Zero
-from tamis.sparse.noise import two_sided
 from tamis.sparse.priorities import Priorities, largest
 from tamis.sparse.zeros import throw
 

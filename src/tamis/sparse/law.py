@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.coins import coins
+from tamis.privacy.noise import geometric, signed
 from tamis.privacy.reals import Interval, Real, exp
-from tamis.sparse.noise import geometric, signed
 
 Ints = npt.NDArray[np.int64]
 

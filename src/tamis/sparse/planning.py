@@ -9,9 +9,9 @@ from math import exp, expm1, log, pi, prod, sqrt
 from typing import Literal
 
 from tamis.privacy.errors import InvalidInput
+from tamis.privacy.noise import passing, variance
 from tamis.sparse.domain import Domain
 from tamis.sparse.hierarchy import Transform
-from tamis.sparse.noise import passing, variance
 from tamis.sparse.recipe import FLAT, MOST_CELLS, SKETCHES, SPLIT, Recipe, choose
 from tamis.sparse.rules import combinations, shares
 

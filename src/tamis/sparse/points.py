@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 
 from tamis.privacy.answer import Answer
-from tamis.sparse.noise import beyond, variance
+from tamis.privacy.noise import beyond, variance
 from tamis.sparse.ranges import Level
 
 

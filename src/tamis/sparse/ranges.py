@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from tamis.privacy.answer import Answer, quantile
 from tamis.privacy.errors import InvalidInput, counted, shown
+from tamis.privacy.noise import fourth, passing, variance
 from tamis.sparse.flat import Flat, Table, full, keep, priority
 from tamis.sparse.hierarchy import Haar, Part, Transform
 from tamis.sparse.intervals import Unseen, answer
-from tamis.sparse.noise import fourth, passing, variance
 from tamis.sparse.rules import Rule, combinations
 from tamis.sparse.zeros import grouped
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.noise import check_rate
 from tamis.sparse import consistent, ranges, sketch
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Flat, Table
 from tamis.sparse.hierarchy import Dyadic, Haar, Plain, Transform
-from tamis.sparse.noise import check_rate
 from tamis.sparse.ranges import Level, Ranges, Watch, unwatched
 from tamis.sparse.rules import Rule, combinations, least_theta, nodes, plan, shares
 from tamis.sparse.sketch import Sketch

@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from tamis.privacy.answer import Answer
 from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.noise import fourth, two_sided, variance
 from tamis.sparse.flat import Table
 from tamis.sparse.hashing import Hash
 from tamis.sparse.intervals import answer
-from tamis.sparse.noise import fourth, two_sided, variance
 from tamis.sparse.zeros import distinct
 
 Floats = npt.NDArray[np.float64]

@@ -20,6 +20,7 @@ import tamis
 from tamis.privacy.verify import Refused
 from tamis.releases.collected.collected import Collected
 from tests.releases.collected.making import (
+    DECILES,
     ENTRY,
     LANGUAGES,
     Said,
@@ -450,8 +451,9 @@ def test_quantiles_in_another_order_or_number_do_not_fit_the_digest(tmp_path: Pa
 
 def test_verifying_says_what_was_checked() -> None:
     assert MADE["a histogram"].verify().endswith("; the 5 rows follow from their tokens")
-    assert MADE["one item"].verify().endswith("; the 1 row follow from their tokens")
+    assert MADE["one item"].verify().endswith("; the 1 row follows from its token")
     assert MADE["quantiles"].verify().endswith("; the 3 quantiles lie in their intervals")
+    assert quantiles(DECILES[:1]).verify().endswith("; the 1 quantile lies in its interval")
     assert "items of 14 or more are named, in 1 round" in MADE["no item"].verify()
 
 

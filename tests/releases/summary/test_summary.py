@@ -20,8 +20,8 @@ from scipy import stats
 import tamis
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
+from tamis.privacy.noise import variance
 from tamis.releases.summary.regions import matching
-from tamis.sparse.noise import variance
 from tamis.sparse.recipe import SKETCHES
 from tamis.sparse.sketch import Sketch
 from tests.sources import Forbidden, Stream

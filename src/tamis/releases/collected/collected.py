@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.engines.condition import check_condition
 from tamis.federated import Histogram
 from tamis.privacy.answer import Answer
 from tamis.privacy.certificate import Certificate
@@ -17,10 +18,10 @@ from tamis.privacy.errors import BadData, InvalidInput, counted, shown
 from tamis.privacy.guarantee import Guarantee, as_float, check_bound
 from tamis.releases import file
 from tamis.releases.collected.about import AboutCollected
-from tamis.releases.collected.condition import satisfying
 from tamis.releases.collected.sums import clients_with
+from tamis.releases.condition import satisfying
 from tamis.releases.digest import type_in_words
-from tamis.sampling.arrow import Tabular
+from tamis.sampling.arrow import Tabular, column_of
 from tamis.weighted import order
 from tamis.weighted.lookup import place
 from tamis.weighted.show import as_html, as_text
@@ -67,9 +68,10 @@ class Collected(Tabular):
 
     def _closing(self) -> str:
         g, m = self.guarantee, self.about.mechanism
-        what, each = "item", f"each from at least {m.tau} clients"
+        clients = counted(m.tau, "client")
+        what, each = "item", f"each from at least {clients}"
         if self.about.kind == "quantiles":
-            what, each = "quantile", f"from counts of at least {m.tau} clients"
+            what, each = "quantile", f"from counts of at least {clients}"
         return (
             f"{counted(len(self), what)}, {each}, released with epsilon {g.epsilon:g}, "
             f"delta {g.delta:g} for one {g.unit}"
@@ -79,7 +81,11 @@ class Collected(Tabular):
 
     def rows(self, where: str | None = None) -> pa.Table:
         """The rows whose item satisfies a condition in SQL, such as ``"item LIKE 'weather%'"``."""
-        return self.table if where is None else satisfying(self.table, self.about.key, where)
+        if where is None:
+            return self.table
+        keys = self.table.select(self.about.key)
+        found = satisfying(keys, check_condition(where, self.about.key), "key columns")
+        return self.table.take(column_of(found))
 
     def top(self, count: int = 10, where: str | None = None) -> pa.Table:
         """The most frequent items."""
@@ -145,9 +151,11 @@ class Collected(Tabular):
             raise BadData(_IMPOSSIBLE)
         if self.about.kind == "quantiles":
             self._check_quantiles()
-            return f"{said}; the {counted(len(self), 'quantile')} lie in their intervals"
+            lie = "lies in its interval" if len(self) == 1 else "lie in their intervals"
+            return f"{said}; the {counted(len(self), 'quantile')} {lie}"
         self._check_items()
-        return f"{said}; the {counted(len(self), 'row')} follow from their tokens"
+        follow = "follows from its token" if len(self) == 1 else "follow from their tokens"
+        return f"{said}; the {counted(len(self), 'row')} {follow}"
 
     def _check_items(self) -> None:
         about, rows = self.about, self.table.combine_chunks()

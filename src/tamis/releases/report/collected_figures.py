@@ -19,7 +19,7 @@ from tamis.releases.report.figures import (
     numbers,
     places,
 )
-from tamis.releases.report.svg import Label, Line, chart, log_axis
+from tamis.releases.report.svg import DIGIT, NUMBER, Label, Line, chart, log_axis
 from tamis.releases.report.ways import Floats, Ints, Way, way_of
 from tamis.sampling.arrow import column_of
 from tamis.weighted.plan import plan
@@ -135,8 +135,8 @@ def _rank_figure(m: SampleAndThreshold, coverage: float) -> str:
     at = np.rint(np.geomspace(first, 10_000 * first, 60)).astype(np.int64)
     error: Floats = 100 * np.sqrt(0.25 * (1 - m.p) / (m.p * at))
     ends = 2 * quantile(coverage) * error
-    x = log_axis(first, 10_000 * first, "clients that report (logarithmic)", 0.024)
-    y = log_axis(error[-1] / 2, ends[0] * 2, "in per cent of all clients (logarithmic)", 0.011)
+    x = log_axis(first, 10_000 * first, "clients that report", DIGIT)
+    y = log_axis(error[-1] / 2, ends[0] * 2, "in per cent of all clients", NUMBER)
     left, right = (0.45, float(y.share(error[27])) - 0.06), (0.55, float(y.share(ends[33])) + 0.06)
     lines = [
         Line(at, error, "one", Label(("typical error",), left, left, "end")),

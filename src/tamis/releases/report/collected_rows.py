@@ -7,12 +7,19 @@ from typing import Any
 from tamis.privacy.errors import counted
 from tamis.releases.collected.collected import Collected
 from tamis.releases.report.rows import TOP, ruler, scale_of, whisker
-from tamis.releases.report.svg import HEIGHT, WIDTH, Axis, across, grid, picture, whole_axis
+from tamis.releases.report.svg import (
+    HEIGHT,
+    WIDTH,
+    Axis,
+    across,
+    grid,
+    picture,
+    share_axis,
+    whole_axis,
+)
 from tamis.releases.report.text import cell, many, percent, table
 
 Row = dict[str, Any]
-
-_SHARES = [(p / 100, f"{p} %") for p in (0, 25, 50, 75, 100)]
 
 
 def top_items(release: Collected) -> str:
@@ -62,7 +69,7 @@ def quantiles(release: Collected) -> str:
 
 def _picture(rows: list[Row], domain: int) -> str:
     """A dot for each quantile on the line of its interval, joined from one to the next."""
-    x, y = _numbers(rows, domain), Axis(0.0, 1.0, _SHARES, "share of the clients")
+    x, y = _numbers(rows, domain), share_axis("share of the clients")
     spots = [_at(x, row["estimate"], row["quantile"]) for row in rows]
     parts = [grid(x, y), _joined(spots)]
     for row, (at, height) in zip(rows, spots, strict=True):

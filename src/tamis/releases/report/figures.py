@@ -8,14 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tamis.releases.report.svg import Axis, Label, Line, chart, log_axis
+from tamis.releases.report.svg import (
+    DIGIT,
+    NUMBER,
+    Axis,
+    Label,
+    Line,
+    chart,
+    log_axis,
+    share_axis,
+)
 from tamis.releases.report.text import percent, table
 from tamis.releases.report.ways import HIGHEST, Floats, Ints, Way
 from tamis.weighted.intervals import intervals
 from tamis.weighted.plan import Plan
 
-_PERCENT = [(p / 100, f"{p} %") for p in (0, 25, 50, 75, 100)]
-_DIGIT, _NUMBER = 0.024, 0.011  # of the width and the height that figures on the axes take
 _UPPER, _LOWER = 0.84, (0.62, 0.38, 0.14)  # heights of names to the left and to the right
 _LARGE = 1e200
 _ROOM = 0.27  # of the width that a name to the left needs
@@ -58,7 +65,7 @@ KEYS = Words(
 
 def naming_figure(compared: Sequence[Way], words: Words = KEYS) -> str:
     """The probability that a key is named, by its frequency."""
-    x, y = _frequencies(compared, words), Axis(0.0, 1.0, _PERCENT, f"{words.done} with probability")
+    x, y = _frequencies(compared, words), share_axis(f"{words.done} with probability")
     at = _points(x, 160)
     ordered = sorted(compared, key=lambda way: (way.half, way.style))
     curves = [way.reporting(at) for way in ordered]
@@ -153,14 +160,14 @@ def _frequencies(compared: Sequence[Way], words: Words = KEYS) -> Axis:
     centre, first = compared[0].half, min(way.half for way in compared)
     last = max(way.half for way in compared if way.half <= 1000 * centre)
     low, high = max(1.0, first / 7), max(12.0, min(7.0 * last, float(HIGHEST)))
-    return log_axis(low, high, f"{words.axis} (logarithmic)", _DIGIT)
+    return log_axis(low, high, words.axis, DIGIT)
 
 
 def _heights(values: Floats, words: Words) -> Axis:
     """From below the smallest to above the largest, with room for a name."""
     low, high = max(0.01, float(values.min())), max(0.02, float(values.max()))
     margin = max(1.5, (high / low) ** 0.2)
-    return log_axis(low / margin, high * margin, f"{words.unit} (logarithmic)", _NUMBER)
+    return log_axis(low / margin, high * margin, words.unit, NUMBER)
 
 
 def _points(x: Axis, many: int) -> Ints:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.releases.report.blocks import Blocks, Floats, Side, Tick
-from tamis.releases.report.svg import Axis, log_axis, picture
+from tamis.releases.report.svg import picture, zero_axis
 from tamis.releases.report.text import frequency
 from tamis.weighted.show import printable
 
@@ -83,9 +83,7 @@ def bars(b: Blocks) -> str:
     step = min(_BLOCK[0], _WIDE / side.many)
     tops = np.maximum(b.estimates, 0.0) + 2 * b.errors
     high = max(1.0, float(tops.max()))
-    round_one = next(v for v, _ in log_axis(high / 10, high, "", 0.0).ticks if v >= high / 4)
-    marks = [(n * round_one, frequency(n * round_one)) for n in range(int(high / round_one) + 1)]
-    axis, left = Axis(0.0, high, marks, ""), 64.0
+    axis, left = zero_axis(high, 4), 64.0
     bottom, right = 30 + _BARS, left + step * side.many
     parts = [f'<text class="name" x="0" y="14">estimate, by {_text(side.name)}</text>']
     for value, text in axis.ticks:

@@ -6,8 +6,8 @@ from typing import Any
 
 from tamis.privacy.errors import counted
 from tamis.releases.release import Release
-from tamis.releases.report.svg import Axis, log_axis
-from tamis.releases.report.text import cell, frequency, percent, short, table
+from tamis.releases.report.svg import Axis, log_axis, zero_axis
+from tamis.releases.report.text import cell, percent, short, table
 from tamis.weighted.sample import ADDED
 
 TOP = 20  # so many are shown
@@ -45,9 +45,7 @@ def scale_of(rows: list[dict[str, Any]]) -> Axis:
     low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
     if high > 10 * low:
         return log_axis(max(1.0, low * 0.8), high * 1.25, "", 0.04)
-    step = next(v for v, _ in log_axis(high / 10, high, "", 0.0).ticks if v >= high / 3)
-    ticks = [(n * step, frequency(n * step)) for n in range(int(high / step) + 1)]
-    return Axis(0.0, high * 1.02, ticks, "")
+    return zero_axis(high, 3, 1.02)
 
 
 def ruler(scale: Axis) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from math import exp, log, log1p, sqrt
 
 from tamis.privacy.errors import counted
+from tamis.privacy.noise import variance
 from tamis.releases.report.summary_promise import rows_are
 from tamis.releases.report.text import frequency, percent, safe, table
 from tamis.releases.summary.about import AboutSummary
 from tamis.releases.summary.summary import Summary
-from tamis.sparse.noise import variance
 from tamis.sparse.planning import outlook
 from tamis.sparse.recipe import Recipe
 

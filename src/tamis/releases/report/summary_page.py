@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from tamis.privacy.noise import beyond
 from tamis.releases.report import advice, summary_advice, summary_promise
 from tamis.releases.report.blocks import Blocks, blocks
 from tamis.releases.report.heatmap import bars, heat_map
 from tamis.releases.report.summary_rows import domain_table, largest, marginals
 from tamis.releases.report.text import frequency, safe
 from tamis.releases.summary.summary import Summary
-from tamis.sparse.noise import beyond
 
 
 def sections(summary: Summary) -> dict[str, str]:

@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 WIDTH, HEIGHT = 460, 310
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 22, 30, 46
 _LINE = 15  # height of a line of text
+DIGIT, NUMBER = 0.024, 0.011  # of the width and the height that figures on the axes take
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,19 @@ def log_axis(low: float, high: float, name: str, room: float) -> Axis:
         ticks = [(v, frequency(v)) for v in round_ones if low * 0.999 <= v <= high * 1.001]
         if apart / decades >= room * max((len(text) for _, text in ticks), default=0):
             break
-    return Axis(low, high, ticks, name, log=True)
+    return Axis(low, high, ticks, f"{name} (logarithmic)" if name else "", log=True)
+
+
+def share_axis(name: str) -> Axis:
+    """From nothing to all, in per cent."""
+    return Axis(0.0, 1.0, [(p / 100, f"{p} %") for p in (0, 25, 50, 75, 100)], name)
+
+
+def zero_axis(high: float, parts: int, room: float = 1.0) -> Axis:
+    """From 0 to ``room`` times ``high``, which has so many round parts at most."""
+    step = next(v for v, _ in log_axis(high / 10, high, "", 0.0).ticks if v >= high / parts)
+    ticks = [(n * step, frequency(n * step)) for n in range(int(high / step) + 1)]
+    return Axis(0.0, room * high, ticks, "")
 
 
 def whole_axis(low: float, high: float, name: str, most: int = 6) -> Axis:

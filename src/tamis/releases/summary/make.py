@@ -18,6 +18,7 @@ from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import NEIGHBOURS, REPLACED, Guarantee, check_bound
+from tamis.privacy.noise import check_rate, two_sided
 from tamis.releases.budgeting import Charge, shared
 from tamis.releases.checks import check_choices, check_running, check_texts, check_units
 from tamis.releases.parts import TOTAL, Part
@@ -26,7 +27,6 @@ from tamis.releases.summary.about import ADDED, CELLS, HELD, AboutSummary, chang
 from tamis.releases.summary.summary import Summary
 from tamis.sparse.domain import Domain
 from tamis.sparse.flat import Table
-from tamis.sparse.noise import check_rate, two_sided
 from tamis.sparse.planning import Workload, suggest
 from tamis.sparse.recipe import FLAT, Recipe, choose, sized
 from tamis.sparse.sketch import Sketch

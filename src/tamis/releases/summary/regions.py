@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -14,7 +13,7 @@ import pyarrow as pa
 from tamis.engines.condition import check_condition, columns_of, conjuncts
 from tamis.privacy.coins import uniform
 from tamis.privacy.errors import InvalidInput, shown
-from tamis.sampling.arrow import column_of
+from tamis.releases.condition import not_on, satisfying
 from tamis.sparse.domain import Domain
 
 Mask = npt.NDArray[np.bool_]
@@ -24,6 +23,7 @@ Ints = npt.NDArray[np.int64]
 MOST_ASKED = 1_000_000  # cells that are listed one by one
 _MOST = 1_000_000  # cells of the attributes in a condition that are all tried
 _TRIED = 100_000  # else so many of them, at random
+_WHAT = "attributes"  # what conditions are on
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def cells_of(domain: Domain, where: str) -> Ints:
     """All cells that satisfy a condition, if the whole domain can be tried."""
     everything = Region(tuple((0, radix - 1) for radix in domain.radices)).codes()
     check_condition(where)
-    return everything[:, _holds(domain.decode(everything), where, domain)]
+    return everything[:, satisfying(domain.decode(everything), where, _WHAT)]
 
 
 def _bounds(domain: Domain, name: str, asked: dict[str, Any]) -> tuple[int, int]:
@@ -89,7 +89,8 @@ def matching(domain: Domain, table: pa.Table, where: str) -> Matching:
         raise InvalidInput(f"where must be a condition in SQL, as text, not {shown(where)}.")
     check_condition(where)
     _names(domain, where)  # refuses others
-    rows = _holds(table.select(list(domain.names)), where, domain)
+    rows = np.zeros(table.num_rows, dtype=np.bool_)
+    rows[satisfying(table.select(list(domain.names)), where, _WHAT)] = True
     joined = list[tuple[set[str], str]]()
     for condition in conjuncts(where):
         names, text = _names(domain, condition), condition
@@ -109,7 +110,7 @@ def _names(domain: Domain, where: str) -> set[str]:
     used = {name.lower() for name in columns_of(where)}
     found = {name for name in domain.names if name.lower() in used}
     if len(found) < len(used):
-        raise _not_on_attributes(domain)
+        raise not_on(domain.names, _WHAT)
     return found
 
 
@@ -124,24 +125,5 @@ def _share(domain: Domain, places: list[int], where: str) -> float:
     else:
         for n in places:
             codes[n] = uniform(domain.radices[n], some)
-    true = int(_holds(domain.decode(codes), where, domain).sum()) + (0 if some == cells else 3)
+    true = len(satisfying(domain.decode(codes), where, _WHAT)) + (0 if some == cells else 3)
     return true / some
-
-
-def _holds(table: pa.Table, where: str, domain: Domain) -> Mask:
-    """For which rows a condition is true."""
-    place = table.append_column("tamis place", column_of(np.arange(table.num_rows)))
-    with duckdb.connect() as database:
-        database.register("data", place)
-        try:
-            found = database.execute(f'SELECT "tamis place" FROM data WHERE ({where}\n)')
-            places = found.fetchnumpy()["tamis place"]
-        except duckdb.Error:
-            raise _not_on_attributes(domain) from None
-    mask = np.zeros(table.num_rows, dtype=np.bool_)
-    mask[places.astype(np.int64)] = True
-    return mask
-
-
-def _not_on_attributes(domain: Domain) -> InvalidInput:
-    return InvalidInput(f"where must be a condition on the attributes: {', '.join(domain.names)}.")

@@ -14,11 +14,10 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from tamis.privacy import randomness
+from tamis.privacy import noise, randomness
 from tamis.privacy.errors import InvalidInput
+from tamis.privacy.noise import geometric, signed, two_sided
 from tamis.privacy.reals import Interval
-from tamis.sparse import noise
-from tamis.sparse.noise import geometric, signed, two_sided
 from tests.sources import Listed, Stream
 
 Floats = npt.NDArray[np.float64]
