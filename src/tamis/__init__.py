@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tamis import federated
+    from tamis.importance.kmeans.estimator import PrivateKMeans
     from tamis.privacy.certificate import Certificate
     from tamis.privacy.errors import (
         AggregatorBusy,
@@ -53,6 +54,7 @@ _FROM = {
     "Plan": "weighted.plan",
     "Pps": "sampling.schemes",
     "Ppswor": "sampling.schemes",
+    "PrivateKMeans": "importance.kmeans.estimator",
     "PrivateSample": "weighted.sample",
     "Refused": "privacy.verify",
     "Release": "releases.release",
@@ -86,6 +88,7 @@ __all__ = [
     "Plan",
     "Pps",
     "Ppswor",
+    "PrivateKMeans",
     "PrivateSample",
     "Refused",
     "Release",

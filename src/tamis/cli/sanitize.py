@@ -15,7 +15,7 @@ from tamis.privacy.errors import BadData, InvalidInput, counted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tamis.releases.budgeting import Charge
+    from tamis.privacy.ledger.charge import Charge
     from tamis.weighted.sample import PrivateSample
 
 EXAMPLES = """Examples:
@@ -88,7 +88,7 @@ def sanitize(
         "sampler_error": sampler_error,
     }
     from tamis.privacy.guarantee import Guarantee
-    from tamis.releases.budgeting import Charge
+    from tamis.privacy.ledger.charge import Charge
 
     words = purpose or (None if budget is None else "sanitize")
     with Charge(budget, ledger, words, Guarantee(**promise)) as charge:

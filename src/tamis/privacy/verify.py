@@ -627,6 +627,36 @@ def check_clients(
     )
 
 
+def check_centres(promise: dict[str, Any], rule: dict[str, Any]) -> str:
+    """k-means: parts that are run one after the other, the last perhaps on a weighted sample.
+
+    A point at norm z (in parts of the radius) that is sampled with probability q counts 1/q times,
+    and the steps spend c = steps (share + (1 - share) z) on a point that counts once. Then the part
+    spends log(1 + q (exp(c/q) - 1)) on it, which is largest at z = 0 or z = 1.
+    """
+    epsilon, parts = number(promise["epsilon"]), rule["parts"]
+    need(0 < epsilon <= 1000, "epsilon must lie in (0, 1000]")
+    need(promise["delta"] == "0.0", "k-means needs no delta")
+    need(promise["neighbours"] == "add or remove one unit", "the neighbour relation is unknown")
+    need(promise["keys_per_unit"] == promise["elements_per_key"] == 1, "a unit is one row")
+    spent = [number(parts[name]) for name in ("middle", "norms", "centres")]
+    need(len(parts) == 3 and all(part > 0 for part in spent), "the parts are not as they should be")
+    need(sum(spent) <= epsilon, "the parts spend more than is promised")
+    how = "all rows are used"
+    if (sample := rule["sample"]) is not None:
+        share, steps = number(rule["count_share"]), number(sample["steps"])
+        ends = [(steps * share, number(sample["near"]))] if "near" in sample else []
+        for c, q in [*ends, (steps, number(sample["far"]))]:
+            need(0 < q <= 1, "a probability must lie in (0, 1]")
+            grown, most = exp_bounds(c / q)[1], exp_bounds(spent[2])[0]
+            need(q * (grown - (1 << 256)) <= most - (1 << 256), "the sample spends too much")
+        how = f"rows are sampled ({sample['sampler']!a}), the farthest with probability {decimals(q)}"
+    return (
+        f"epsilon {promise['epsilon']} when one unit ({promise['unit']!a}) is added or removed; "
+        f"the middle, the norms and the centres spend {decimals(sum(spent) / epsilon)} of it; {how}"
+    )
+
+
 def budget(promise: dict[str, Any]) -> tuple[Fraction, Fraction]:
     epsilon, delta = number(promise["epsilon"]), number(promise["delta"])
     need(0 < epsilon <= 1000, "epsilon must lie in (0, 1000]")
@@ -646,6 +676,8 @@ def check(certificate: dict[str, Any]) -> str:
             "this is not a certificate that this program knows",
         )
         promise, rule = certificate["guarantee"], certificate["rule"]
+        if rule.get("name") == "k-means":
+            return check_centres(promise, rule)
         epsilon, delta = budget(promise)
         if rule.get("name") == "sample and threshold":
             return check_clients(promise, rule, epsilon, delta)

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from tamis.engines.protocol import Engine, Nulls, Request
 from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import Guarantee, as_float, check_bound, check_epsilon
+from tamis.privacy.ledger.charge import Charge
 from tamis.releases.bound import CHOICES
-from tamis.releases.budgeting import Charge, Split, split
+from tamis.releases.budgeting import Split, split
 from tamis.releases.checks import check_choices, check_running, check_texts, check_units
 from tamis.releases.order import Order, carry_out
 from tamis.releases.progress import bar

@@ -18,8 +18,9 @@ from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import NEIGHBOURS, REPLACED, Guarantee, check_bound
+from tamis.privacy.ledger.charge import Charge
 from tamis.privacy.noise import check_rate, two_sided
-from tamis.releases.budgeting import Charge, shared
+from tamis.releases.budgeting import shared
 from tamis.releases.checks import check_choices, check_running, check_texts, check_units
 from tamis.releases.parts import TOTAL, Part
 from tamis.releases.progress import Report, bar, silent

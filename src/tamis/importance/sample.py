@@ -1,0 +1,123 @@
+"""Poisson importance sampling: each point by a secret coin of its own, with the weight 1/q.
+
+A sample is **not private**, and neither is its size. What is private is what a mechanism that is
+accounted for by `Sampler.epsilon` makes of it.
+
+The coins are exact. q(x) is rounded up to a multiple of 2^-53, and a point is sampled if 53 random
+bits are below it; its weight is 1/q, rounded down. Both roundings lower what is lost, because the
+weights that keep a promise reach from 1 up to the largest one.
+
+Reference: Fay, Mair, Sjölund, "Privacy amplification via importance sampling", Definition 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.importance.checks import as_points
+from tamis.importance.profiles import Floats
+from tamis.importance.samplers import Sampler
+from tamis.importance.tables import Files, Paths, Progress, at_once, points_of
+from tamis.privacy import randomness
+from tamis.privacy.errors import BadData, InvalidInput, shown
+
+_PLACES = 53
+_UNUSED = np.uint64(64 - _PLACES)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSample:
+    """Points, one in each row, and how many each stands for. Not private."""
+
+    points: Floats
+    weights: Floats
+
+    def __post_init__(self) -> None:
+        if self.points.ndim != 2 or self.weights.shape != (len(self.points),):
+            raise InvalidInput("a sample has one point in each row, and one weight for each point.")
+        if not ((self.weights >= 1) & (self.weights < np.inf)).all():
+            raise InvalidInput("weights must be finite and at least 1: a probability is at most 1.")
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def poisson(points: npt.ArrayLike, sampler: Sampler) -> WeightedSample:
+    """Sample the rows of an array, in their order. All of it is checked before a coin is tossed.
+
+    >>> from tamis.importance.samplers import Uniform
+    >>> poisson([[1.0, 2.0], [3.0, 4.0]], Uniform(1.0)).weights.tolist()
+    [1.0, 1.0]
+    """
+    _check_sampler(sampler)
+    if np.ma.isMaskedArray(points):  # numpy would give what is behind the mask
+        raise BadData("points are masked; leave out the rows that are, and give a plain array.")
+    rows = as_points(points)
+    step = at_once(rows.shape[1])
+    parts = (rows[start : start + step] for start in range(0, len(rows), step))
+    return _joined((_tossed(part, sampler) for part in parts), rows.shape[1])
+
+
+def sample_table(data: Any, columns: Sequence[str], sampler: Sampler) -> WeightedSample:
+    """Sample the rows of a table: the columns, which hold numbers, are the coordinates.
+
+    ``data`` is a pyarrow.Table or anything with ``__arrow_c_stream__`` (pandas and polars have it).
+    """
+    _check_sampler(sampler)
+    return poisson(points_of(data, columns), sampler)
+
+
+def sample_parquet(
+    paths: Paths, columns: Sequence[str], sampler: Sampler, *, progress: Progress | None = None
+) -> WeightedSample:
+    """Sample the rows of Parquet files in one pass, however large they are.
+
+    Memory holds about a million coordinates at a time, besides the sample. ``paths`` is a path, a
+    pattern such as ``"part-*.parquet"``, or several. Names and types of columns are checked before
+    anything is read. What rows hold is seen only as they come: if some are refused, the coins
+    tossed so far have decided nothing that leaves.
+    """
+    _check_sampler(sampler)
+    files = Files.of(paths, columns)
+    kept = (_tossed(part, sampler) for part in files.points(progress))
+    return _joined(kept, len(files.names))
+
+
+def _tossed(points: Floats, sampler: Sampler) -> tuple[Floats, Floats]:
+    """The points whose coins show heads, and their weights."""
+    units = _units(sampler.probability(points), len(points))
+    kept = (randomness.words(len(points)) >> _UNUSED) < units
+    return points[kept], _weights(units[kept])
+
+
+def _units(q: Floats, n: int) -> randomness.Words:
+    """q in multiples of 2^-53, rounded up: exact, as scaling by a power of two is."""
+    odds = np.asarray(q, dtype=np.float64)
+    if odds.shape != (n,) or not ((odds >= 0) & (odds <= 1)).all():
+        raise InvalidInput("a sampler must give a probability from 0 to 1 for every point.")
+    return np.ceil(np.ldexp(odds, _PLACES)).astype(np.uint64)
+
+
+def _weights(units: randomness.Words) -> Floats:
+    """1/q, rounded down, or a point could count more than its odds allow."""
+    nearest = 2.0**_PLACES / units
+    exact = units & (units - np.uint64(1)) == 0  # only powers of two divide without a rest
+    return np.where(exact, nearest, np.nextafter(nearest, 0.0))
+
+
+def _joined(kept: Iterable[tuple[Floats, Floats]], dimensions: int) -> WeightedSample:
+    none = (np.empty((0, dimensions)), np.empty(0))
+    points, weights = zip(none, *kept, strict=True)
+    return WeightedSample(np.concatenate(points), np.concatenate(weights))
+
+
+def _check_sampler(sampler: object) -> None:
+    if not isinstance(sampler, Sampler):
+        raise InvalidInput(
+            f"sampler must be a sampler such as Uniform or Optimal, not {shown(sampler)}."
+        )
