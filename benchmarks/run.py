@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 import platform
 
-from benchmarks import collector, federated, real, release, sparse, weighted
+from benchmarks import collector, federated, importance, real, release, sparse, weighted
 
 
 def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}\n")
     parts = (weighted.sanitising, weighted.readiness, release.release, real.real, real.log)
-    for part in (*parts, sparse.cells, sparse.domains, federated.clients, collector.collecting):
+    for part in (
+        *parts,
+        sparse.cells,
+        sparse.domains,
+        federated.clients,
+        collector.collecting,
+        importance.weights,
+    ):
         print(part(), "\n", flush=True)
 
 

@@ -648,7 +648,7 @@ def check_centres(promise: dict[str, Any], rule: dict[str, Any]) -> str:
         ends = [(steps * share, number(sample["near"]))] if "near" in sample else []
         for c, q in [*ends, (steps, number(sample["far"]))]:
             need(0 < q <= 1, "a probability must lie in (0, 1]")
-            grown, most = exp_bounds(c / q)[1], exp_bounds(spent[2])[0]
+            grown, most = exp_bounds(Fraction(c, q))[1], exp_bounds(spent[2])[0]
             need(q * (grown - (1 << 256)) <= most - (1 << 256), "the sample spends too much")
         how = f"rows are sampled ({sample['sampler']!a}), the farthest with probability {decimals(q)}"
     return (
