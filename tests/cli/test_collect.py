@@ -63,6 +63,7 @@ def test_from_a_query_to_its_release(tamis: Run, folder: Path) -> None:
     assert tamis("verify", "release.parquet").code == 0
     assert len(tamis("budget", "history", "devices", "--json").json) == 1
     assert tamis("collect", "status", query, "--json").json[0]["state"] == "released"
+    assert "to write it: tamis collect release" in tamis("collect", "status", query).err
 
 
 def test_a_new_query_says_what_it_will_do_and_where_to_go_on(tamis: Run) -> None:
@@ -71,6 +72,77 @@ def test_a_new_query_says_what_it_will_do_and_where_to_go_on(tamis: Run) -> None
     assert "kept with probability 0.2537" in ran.err
     assert "at least 14" in ran.err
     assert ran.text.strip() in tamis("collect", "status").text
+
+
+def test_where_there_is_no_query_status_says_how_to_make_one(tamis: Run) -> None:
+    ran = tamis("collect", "status")
+    assert (ran.code, ran.text) == (0, "")
+    assert "tamis collect create --help" in ran.err
+
+
+def test_the_status_of_an_open_query_says_until_when_and_what_is_next(tamis: Run) -> None:
+    made = tamis(*CREATE, "--json").json
+    ran = tamis("collect", "status")
+    head, asked, promised = ran.text.splitlines()
+    assert head == f"{made['query']}  open until {made['closes']}"
+    assert asked.startswith("  histogram, round 1 of 1 ")
+    assert asked.index("Which fruit?") == head.index("open")
+    assert promised.endswith("p 0.2537, tau 14")
+    assert ran.err.splitlines() == [
+        f"to make tokens: tamis collect tokens {made['query']} COUNT",
+        "to take reports: tamis collect serve",
+    ]
+
+
+def test_the_status_of_several_queries_fits_into_80_columns(tamis: Run) -> None:
+    long = "Which of the fruit in your kitchen did you eat first, or would have eaten first?"
+    asked = (*CREATE[:5], long, *CREATE[6:])
+    first, second, third = (tamis(*asked).text.strip() for _ in range(3))
+    tamis("collect", "close", first)
+    tamis("collect", "close", second, "--abandon")
+    ran = tamis("collect", "status")
+    blocks = {block[:32]: block for block in ran.text.rstrip().split("\n\n")}
+    assert set(blocks) == {first, second, third}
+    assert "  closed, not counted yet\n" in blocks[first]
+    assert "  closed without release\n" in blocks[second]
+    assert "  open until " in blocks[third]
+    assert max(map(len, (*ran.text.splitlines(), *ran.err.splitlines()))) <= 80
+    assert (
+        len({line.index("Which of") for line in ran.text.splitlines() if "Which of" in line}) == 1
+    )
+    steps = ran.err.splitlines()
+    assert steps[0] == f"to count: tamis collect release {first} -o FILE"
+    assert second not in ran.err
+    assert long in tamis("collect", "status", third).text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [CREATE, (*HITTERS, "--longest", "9"), (*QUANTILES, "--domain", "8"), (*HITTERS, "--longest",
+     "9", "--rounds", "2", "--depth", "4", "--neighbours", "replace")],
+)  # fmt: skip
+def test_any_kind_can_be_asked_against_colluding_devices_or_with_a_threshold(
+    tamis: Run, words: tuple[str, ...]
+) -> None:
+    usual = tamis(*words, "--json").json
+    against = tamis(*words, "--colluding", "4", "--json").json
+    assert (against["tau"], against["p"]) == (usual["tau"] + 4, usual["p"])
+    higher = tamis(*words, "--tau", str(usual["tau"] + 9), "--json").json
+    assert higher["tau"] == usual["tau"] + 9
+    assert higher["p"] > usual["p"]
+    slower = tamis(*words, "--p", "0.05", "--json").json
+    assert slower["p"] == pytest.approx(0.05)
+    assert slower["tau"] < usual["tau"]
+
+
+@pytest.mark.parametrize("words", [(*CREATE, "--tau", "1"), (*CREATE, "--tau", "1", "--json")])
+def test_a_threshold_of_one_device_is_said_in_one_line(tamis: Run, words: tuple[str, ...]) -> None:
+    ran = tamis(*words)
+    assert ran.code == 0
+    said = [line for line in ran.err.splitlines() if "a single client" in line]
+    assert len(said) == 1
+    assert said[0].startswith("tau = 1: ")
+    assert "single" not in tamis(*CREATE).err
 
 
 def test_tokens_are_of_their_query(tamis: Run, folder: Path) -> None:
@@ -108,7 +180,10 @@ def test_a_query_can_be_abandoned(tamis: Run, folder: Path) -> None:
         ((*HITTERS, "--domain", "9"), "heavy hitters are of text"),
         ((*QUANTILES, "--domain", "0"), "domain must be a whole number from 1"),
         ((*QUANTILES, "--domain", "8", "--at", "2"), "at must be numbers from 0 to 1"),
-        ((*QUANTILES, "--domain", "8", "--tau", "9"), "--p and --tau are for a histogram"),
+        ((*QUANTILES, "--domain", "8", "--tau", "3", "--p", "0.1"), "the smallest .* is 8"),
+        ((*QUANTILES, "--domain", "8", "--colluding", "-1"), "colluding must be a whole number"),
+        ((*HITTERS, "--longest", "9", "--p", "0.9"), r"p must be at most 1 - e\^-epsilon"),
+        ((*CREATE, "--tau", "3", "--colluding", "3"), "tau must be more than colluding = 3"),
         (("collect", "status", "f" * 32), "There is no query"),
         (("collect", "tokens", "f" * 32, "1"), "There is no query"),
         (("collect", "release", "f" * 32, "-o", "x.parquet"), "There is no query"),

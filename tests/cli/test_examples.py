@@ -131,3 +131,16 @@ def test_every_example_runs_as_it_stands(shell: Shell, folder: Path, example: st
 def test_examples_are_of_their_command(tamis: Run, command: str) -> None:
     shown = tamis(*command.split(), "--help").text
     assert shown.partition("Examples:\n")[2].startswith(f"  tamis {command}".rstrip())
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_no_line_of_prose_or_examples_is_broken_at_80_columns(
+    tamis: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    found = app
+    for name in command.split():
+        found = found[name]
+    written = f"{found.help}\n{found.help_epilogue}".splitlines()
+    shown = tamis(*command.split(), "--help").text.splitlines()
+    assert {line.strip() for line in written} <= {line.strip() for line in shown}

@@ -104,12 +104,51 @@ def test_a_task_says_all_that_a_client_needs() -> None:
     assert Tree((2, 4), 1, (), ("th",)).task == {"length": 4, "known": 2, "prefixes": ["th"]}
 
 
+# --- how it is chosen ---------------------------------------------------------------------------
+
+
+def test_a_rate_or_a_threshold_can_be_given() -> None:
+    usual = HeavyHitters(1.0, 1e-6, 3, 6)
+    assert (usual.p, usual.tau) == (usual.mechanism.p, usual.mechanism.tau)
+    higher = HeavyHitters(1.0, 1e-6, 3, 6, tau=usual.tau + 10)
+    assert (higher.mechanism.tau, higher.mechanism.rounds) == (usual.tau + 10, 3)
+    assert higher.p > usual.p
+    slower = HeavyHitters(1.0, 1e-6, 3, 6, p=0.1)
+    assert slower.tau < usual.tau
+    both = HeavyHitters(1.0, 1e-6, 3, 6, p=0.1, tau=40)
+    assert both.mechanism.spent < 1e-9
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_against_colluding_clients_the_threshold_is_larger_by_them(rounds: int) -> None:
+    usual, made = (HeavyHitters(1.0, 1e-6, rounds, 6, colluding=c) for c in (0, 7))
+    assert (made.tau, made.p) == (usual.tau + 7, usual.p)
+    assert made.mechanism.colluding == 7
+    assert made.mechanism.spent == usual.mechanism.spent
+    assert min(found(made, crowd()).values()) >= made.tau
+
+
+def test_what_is_shown_has_a_depth_only_if_one_was_given() -> None:
+    whole, cut = HeavyHitters(1.0, 1e-6), HeavyHitters(1.0, 1e-6, 2, 6, tau=20, colluding=3)
+    assert repr(whole).startswith("HeavyHitters(epsilon=1.0, delta=1e-06, rounds=1, neighbours=")
+    assert "tau=14, colluding=0)" in repr(whole)
+    assert "rounds=2, depth=6, " in repr(cut)
+    assert "tau=20, colluding=3)" in repr(cut)
+    assert eval(repr(whole)) == whole
+    assert eval(repr(cut)) == cut
+
+
 # --- what is refused ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"rounds": 3, "depth": 6, "tau": 3, "p": 0.1}, "over 3 rounds; the smallest .* is 8"),
+        ({"tau": 0}, "tau must be a whole number"),
+        ({"p": 0.7}, "p must be at most"),
+        ({"colluding": -1}, "colluding must be a whole number"),
+        ({"colluding": 5, "tau": 5}, "tau must be more than colluding = 5"),
         ({"rounds": 3}, "depth is missing"),
         ({"rounds": 3, "depth": 2}, "3 rounds cannot share 2 characters"),
         ({"rounds": 0, "depth": 2}, "rounds must be"),

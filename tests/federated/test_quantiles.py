@@ -116,9 +116,47 @@ def test_ranges_of_all_levels_have_numbers_of_their_own() -> None:
     assert np.all(abs(counts - 1000) < 6 * np.sqrt(1000))  # a level is drawn evenly
 
 
+@pytest.mark.parametrize("interactive", [True, False])
+def test_a_rate_or_a_threshold_can_be_given(interactive: bool) -> None:
+    usual = Quantiles(1.0, 1e-6, 256, interactive=interactive)
+    assert (usual.p, usual.tau) == (usual.mechanism.p, usual.mechanism.tau)
+    higher = Quantiles(1.0, 1e-6, 256, interactive=interactive, tau=usual.tau + 10)
+    assert (higher.mechanism.tau, higher.mechanism.rounds) == (usual.tau + 10, usual.rounds)
+    assert higher.p > usual.p
+    slower = Quantiles(1.0, 1e-6, 256, interactive=interactive, p=0.05)
+    assert slower.tau < usual.tau
+    assert slower.mechanism.spent <= 1e-6
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+@pytest.mark.parametrize("clients", [1000, 100_000])
+def test_against_colluding_clients_the_threshold_is_larger_by_them(
+    interactive: bool, clients: int
+) -> None:
+    usual, made = (
+        Quantiles(1.0, 1e-6, 64, clients=clients, interactive=interactive, colluding=c)
+        for c in (0, 6)
+    )
+    assert (made.tau, made.p) == (usual.tau + 6, usual.p)
+    assert made.mechanism.spent == usual.mechanism.spent
+    assert made.start().tau == made.tau
+
+
+def test_a_threshold_of_one_client_is_hinted_at() -> None:
+    made = Quantiles(1.0, 0.3, 2, clients=100)
+    assert made.tau == 1
+    assert repr(made).endswith(f")  # {made.mechanism.hint}")
+    assert eval(repr(made)) == made
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"tau": 3, "p": 0.1}, "over 4 rounds; the smallest .* is 9"),
+        ({"tau": 0}, "tau must be a whole number"),
+        ({"p": 0.7}, "p must be at most"),
+        ({"colluding": -1}, "colluding must be a whole number"),
+        ({"colluding": 5, "tau": 5}, "tau must be more than colluding = 5"),
         ({"domain": 0}, "domain must be a whole number from 1"),
         ({"domain": -4}, "domain must be"),
         ({"domain": 2.5}, "domain must be"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tamis.cli import files, streams
+from tamis.cli import files, queries, streams
 from tamis.cli import options as o
 from tamis.privacy.errors import InvalidInput
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tamis.collect.enquiry import Asked
 
 EXAMPLES = """Examples:
-  tamis collect create --kind histogram --question "Which language do you use?" \\
-      --longest 20 --epsilon 1 --delta 1e-6 --window 7d
+  tamis collect create --kind histogram --longest 20 --window 7d \\
+      --question "Which language do you use?" --epsilon 1 --delta 1e-6
   tamis collect serve --port 8000
   tamis collect tokens QUERY 1000 -o tokens.txt
   tamis collect status
@@ -28,13 +28,14 @@ SERVE_EXAMPLES = """Examples:
   tamis collect serve
   tamis collect serve --store reports.sqlite --port 8080"""
 CREATE_EXAMPLES = """Examples:
-  tamis collect create --kind histogram --question "Which language do you use?" \\
-      --longest 20 --epsilon 1 --delta 1e-6 --window 7d
-  tamis collect create --kind heavy-hitters --question "Which word did you type last?" \\
-      --longest 40 --rounds 5 --depth 10 --epsilon 1 --delta 1e-6 --window 1d
-  tamis collect create --kind quantiles --question "How many minutes today?" \\
-      --domain 1440 --at 0.5 --at 0.9 --clients 100000 \\
-      --epsilon 1 --delta 1e-6 --window 12h --budget devices"""
+  tamis collect create --kind histogram --longest 20 --window 7d \\
+      --question "Which language do you use?" --epsilon 1 --delta 1e-6
+  tamis collect create --kind heavy-hitters --longest 40 --window 1d \\
+      --question "Which word did you type last?" --rounds 5 --depth 10 \\
+      --epsilon 1 --delta 1e-6
+  tamis collect create --kind quantiles --domain 1440 --window 12h \\
+      --question "How many minutes today?" --at 0.5 --at 0.9 --clients 100000 \\
+      --epsilon 1 --delta 1e-6 --budget devices"""
 TOKENS_EXAMPLES = """Examples:
   tamis collect tokens QUERY 1000 -o tokens.txt
   tamis collect tokens QUERY 10 --json"""
@@ -123,11 +124,20 @@ def create(
         int,
         Parameter(group=ASKED, help="For quantiles: about how many devices.", converter=o.whole),
     ] = 10_000,
-    p: Annotated[float | None, Parameter(help="For a histogram: how many are kept.")] = None,
+    p: Annotated[
+        float | None, Parameter(help="The share of devices that is kept, in each round.")
+    ] = None,
     tau: Annotated[
         int | None,
-        Parameter(help="For a histogram: how many must say the same.", converter=o.whole),
+        Parameter(help="How many of those kept must say the same.", converter=o.whole),
     ] = None,
+    colluding: Annotated[
+        int,
+        Parameter(
+            help="Hide devices from a reader, too, who controls so many of them.",
+            converter=o.whole,
+        ),
+    ] = 0,
     neighbours: Annotated[
         Literal["add or remove", "replace"],
         Parameter(help="What is hidden: whether a device took part, or what it said."),
@@ -144,8 +154,11 @@ def create(
     Nothing is spent now. A budget is looked at, and charged when the first round is
     counted.
     """
+    from tamis.federated import SampleAndThreshold
+
     seconds = duration(window)
-    asked = _asked(kind, epsilon, delta, neighbours, domain, rounds, depth, at, clients, p, tau)
+    chosen: dict[str, Any] = {"p": p, "tau": tau, "neighbours": neighbours, "colluding": colluding}
+    asked = _asked(kind, epsilon, delta, domain, rounds, depth, at, clients, chosen)
     with _opened(store, keys) as collector:
         query = collector.create(
             asked,
@@ -159,6 +172,8 @@ def create(
         )
         (made,) = collector.status(query)
         signer = collector.signer
+    if hint := (asked if isinstance(asked, SampleAndThreshold) else asked.mechanism).hint:
+        streams.say(hint)
     if json:
         streams.put_json({**asdict(made), "signer": signer})
         return
@@ -207,9 +222,11 @@ def status(
     if json:
         streams.put_json([asdict(each) for each in found])
     elif not found:
-        streams.say("there is no query yet; make one with: tamis collect create")
+        streams.say("there is no query yet; how to make one: tamis collect create --help")
     else:
-        streams.put(_table(found))
+        streams.put(queries.text(found))
+        for step in queries.next_steps(found):
+            streams.say(step)
 
 
 def close(
@@ -251,11 +268,11 @@ def release(
     keys: Keys = None,
     json: o.Json = False,
 ) -> None:
-    """Count what was reported, and write the release. It is made once, and always the same.
+    """Count what was reported, and write the release: once, and always the same.
 
-    Reports are opened here, and deleted with the key that opens them. For a query of
-    several rounds, each call counts the round that has closed and opens the next;
-    --wait does all of it.
+    Reports are opened here, and deleted with the key that opens them. For a query
+    of several rounds, each call counts the round that has closed and opens the
+    next; --wait does all of it.
     """
     files.check_output(output, force)
     with _opened(store, keys) as collector:
@@ -278,28 +295,24 @@ def _asked(
     kind: str,
     epsilon: float,
     delta: float,
-    neighbours: Any,
     domain: int,
     rounds: int,
     depth: int | None,
     at: list[float] | None,
     clients: int,
-    p: float | None,
-    tau: int | None,
+    chosen: dict[str, Any],
 ) -> Asked:
     from tamis.federated import HeavyHitters, Quantiles, SampleAndThreshold
 
-    if kind != "histogram" and (p is not None or tau is not None):
-        raise InvalidInput("--p and --tau are for a histogram; other kinds choose them.")
     if kind != "heavy-hitters" and (rounds != 1 or depth is not None):
         raise InvalidInput("--rounds and --depth are for heavy hitters.")
     if kind != "quantiles" and (at is not None or clients != 10_000):
         raise InvalidInput("--at and --clients are for quantiles.")
     if kind == "quantiles":
-        return Quantiles(epsilon, delta, domain, at or (0.5,), clients, neighbours=neighbours)
+        return Quantiles(epsilon, delta, domain, at or (0.5,), clients, **chosen)
     if kind == "heavy-hitters":
-        return HeavyHitters(epsilon, delta, rounds, depth, neighbours)  # type: ignore[arg-type]
-    return SampleAndThreshold(epsilon, delta, p, tau, neighbours)  # type: ignore[arg-type]
+        return HeavyHitters(epsilon, delta, rounds, depth, **chosen)  # type: ignore[arg-type]
+    return SampleAndThreshold(epsilon, delta, **chosen)
 
 
 def duration(text: str) -> int:
@@ -321,22 +334,3 @@ def _told(status: Status) -> None:
         streams.say(f"round {status.round} is counted; the release is made")
     else:
         streams.say(f"round {status.round} of {status.rounds} is open until {status.closes}")
-
-
-def _table(found: list[Status]) -> str:
-    from tamis.weighted.show import column, side_by_side
-
-    rows = [
-        {
-            "query": each.query,
-            "kind": each.kind,
-            "state": each.state,
-            "round": f"{each.round} of {each.rounds}",
-            "closes": each.closes,
-            "epsilon": f"{each.epsilon:g}",
-            "delta": f"{each.delta:g}",
-            "question": each.question,
-        }
-        for each in found
-    ]
-    return side_by_side([column(name, [row[name] for row in rows]) for name in rows[0]])

@@ -11,7 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.federated.mechanism import Histogram, Neighbours, SampleAndThreshold, optional
+from tamis.federated.mechanism import (
+    Histogram,
+    Neighbours,
+    SampleAndThreshold,
+    optional,
+    settings_of,
+)
 from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import check_bound
@@ -33,7 +39,8 @@ class HeavyHitters:
     privacy for one client that holds one item (docs/proofs.md, section 13).
 
     ``depth`` is how many characters of an item are looked at; several rounds need it. Items that
-    are longer count as their first ``depth`` characters.
+    are longer count as their first ``depth`` characters. ``p``, ``tau`` and ``colluding`` are those
+    of `SampleAndThreshold`, the same in every round.
 
     >>> HeavyHitters(epsilon=1.0, delta=1e-6, rounds=5, depth=10).lengths
     (2, 4, 6, 8, 10)
@@ -44,6 +51,9 @@ class HeavyHitters:
     rounds: int = 1
     depth: int = None  # type: ignore[assignment]  # whole items, if it is not given
     neighbours: Neighbours = "add or remove"
+    p: float = None  # type: ignore[assignment]  # chosen, if it is not given
+    tau: int = None  # type: ignore[assignment]
+    colluding: int = 0
 
     def __post_init__(self) -> None:
         rounds = check_bound("rounds", self.rounds)
@@ -52,23 +62,32 @@ class HeavyHitters:
             raise InvalidInput(
                 "depth is missing: with several rounds, say how many characters are looked at."
             )
-        depth = _WHOLE if asked is None else check_bound("depth", asked)
-        if rounds > depth:
-            raise InvalidInput(f"{rounds} rounds cannot share {depth} characters; take fewer.")
-        object.__setattr__(self, "depth", depth)
-        self.mechanism  # noqa: B018  (it refuses what is wrong)
+        if asked is not None and rounds > check_bound("depth", asked):
+            raise InvalidInput(f"{rounds} rounds cannot share {asked} characters; take fewer.")
+        object.__setattr__(self, "tau", self.mechanism.tau)
+        object.__setattr__(self, "p", self.mechanism.p)
+
+    def __repr__(self) -> str:
+        return settings_of(self, self.mechanism.hint)
 
     @cached_property
     def mechanism(self) -> SampleAndThreshold:
         """What happens in each of the rounds."""
         return SampleAndThreshold(
-            self.epsilon, self.delta, neighbours=self.neighbours, rounds=self.rounds
+            self.epsilon,
+            self.delta,
+            self.p,
+            self.tau,
+            self.neighbours,
+            self.rounds,
+            self.colluding,
         )
 
     @property
     def lengths(self) -> tuple[int, ...]:
         """How long the prefixes of each round are."""
-        return tuple(-(-self.depth * n // self.rounds) for n in range(1, self.rounds + 1))
+        depth = self.depth or _WHOLE
+        return tuple(-(-depth * n // self.rounds) for n in range(1, self.rounds + 1))
 
     def start(self) -> Tree:
         return Tree(self.lengths)

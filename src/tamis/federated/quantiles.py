@@ -19,7 +19,10 @@ from tamis.federated.mechanism import (
     Histogram,
     Neighbours,
     SampleAndThreshold,
+    check_colluding,
     check_neighbours,
+    optional,
+    settings_of,
 )
 from tamis.privacy import answer
 from tamis.privacy.errors import InvalidInput, shown
@@ -50,7 +53,8 @@ class Quantiles:
     Guarantee: that of `SampleAndThreshold`, for all rounds together: ceil(log2(domain)), or 1.
 
     ``clients`` is about how many there are, a public guess: the more, the higher a threshold
-    may be, and with it the share of clients that is asked.
+    may be, and with it the share of clients that is asked. Or give ``p`` or ``tau`` themselves,
+    which are those of `SampleAndThreshold` in every round, and so is ``colluding``.
 
     >>> Quantiles(epsilon=1.0, delta=1e-6, domain=1024).rounds
     10
@@ -63,6 +67,9 @@ class Quantiles:
     clients: int = 10_000
     interactive: bool = True
     neighbours: Neighbours = "add or remove"
+    p: float = None  # type: ignore[assignment]  # chosen, if it is not given
+    tau: int = None  # type: ignore[assignment]
+    colluding: int = 0
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -71,6 +78,12 @@ class Quantiles:
         check_neighbours(self.neighbours)
         object.__setattr__(self, "domain", check_domain(self.domain))
         object.__setattr__(self, "at", check_quantiles(self.at))
+        object.__setattr__(self, "colluding", check_colluding(self.colluding))
+        object.__setattr__(self, "tau", self.mechanism.tau)
+        object.__setattr__(self, "p", self.mechanism.p)
+
+    def __repr__(self) -> str:
+        return settings_of(self, self.mechanism.hint)
 
     @property
     def rounds(self) -> int:
@@ -79,14 +92,25 @@ class Quantiles:
     @cached_property
     def mechanism(self) -> SampleAndThreshold:
         """What happens in each of the rounds."""
-        if not self.interactive:  # the finest ranges hold few clients
-            return SampleAndThreshold(self.epsilon, self.delta, neighbours=self.neighbours)
+        p, tau = optional(self.p), optional(self.tau)
+        if self.interactive and p is None and tau is None:  # else the finest ranges hold few
+            p, tau = self._suited()
+        return SampleAndThreshold(
+            self.epsilon,
+            self.delta,
+            p,  # type: ignore[arg-type]
+            tau,  # type: ignore[arg-type]
+            self.neighbours,
+            self.rounds,
+            self.colluding,
+        )
+
+    def _suited(self) -> tuple[float, int]:
+        """The rate and the threshold for so many clients."""
         replaced = self.neighbours == "replace"
         promise = Promise(exactly(self.epsilon), exactly(self.delta), replaced, self.rounds)
         parts, tau = promise.with_needed(self.clients / _SHARE)
-        return SampleAndThreshold(
-            self.epsilon, self.delta, parts / PARTS, tau, self.neighbours, self.rounds
-        )
+        return parts / PARTS, tau + self.colluding
 
     def start(self) -> Search:
         whole = (0, self.domain)

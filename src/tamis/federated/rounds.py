@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, sqrt
+from math import exp, log, sqrt
 
 from tamis.privacy.errors import InvalidInput
 from tamis.privacy.verify import Refused, rounds_together
@@ -22,7 +22,8 @@ from tamis.privacy.verify import Refused, rounds_together
 Settings = tuple[tuple[int, int, int], ...]  # parts of 2^32, tau, and how many rounds
 
 _STEPS = 60  # of the grid, up to epsilon, for one round; more for more, whose losses are smaller
-_HIGHEST = 40.0  # loss that is told from an infinite one
+HIGHEST = 40.0  # loss that is told from an infinite one
+_PAD = 2.0**-150  # that a checker adds to every mass, to be safe
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,18 @@ class Grid:
     @classmethod
     def suited(cls, epsilon: float, rounds: int, fine: float = 1.0) -> Grid:
         """Twice as fine, a quarter of the excess."""
-        highest = min(2 * epsilon, _HIGHEST)
+        highest = min(2 * epsilon, HIGHEST)
         step = highest / (2 * _STEPS * fine * sqrt(min(rounds, 64)))
         span = int(highest / step)
         return cls(Fraction(exp(step)), span, 2 * span)
+
+    @property
+    def step(self) -> float:
+        return log(self.base)
+
+    def least(self, rounds: int) -> float:
+        """No delta below this can be promised: the rounding of a checker may add up to as much."""
+        return 2 * rounds * (2 * self.span + 1) * _PAD
 
 
 @lru_cache(1 << 12)

@@ -650,7 +650,8 @@ def check_centres(promise: dict[str, Any], rule: dict[str, Any]) -> str:
             need(0 < q <= 1, "a probability must lie in (0, 1]")
             grown, most = exp_bounds(Fraction(c, q))[1], exp_bounds(spent[2])[0]
             need(q * (grown - (1 << 256)) <= most - (1 << 256), "the sample spends too much")
-        how = f"rows are sampled ({sample['sampler']!a}), the farthest with probability {decimals(q)}"
+        far = decimals(number(sample["far"]))
+        how = f"rows are sampled ({sample['sampler']!a}), the farthest with probability {far}"
     return (
         f"epsilon {promise['epsilon']} when one unit ({promise['unit']!a}) is added or removed; "
         f"the middle, the norms and the centres spend {decimals(sum(spent) / epsilon)} of it; {how}"

@@ -18,7 +18,6 @@ from math import ceil, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from tamis.federated import SampleAndThreshold
 from tamis.privacy.answer import Answer, quantile
@@ -28,13 +27,15 @@ Ints = npt.NDArray[np.int64]
 
 def clients_with(mechanism: SampleAndThreshold, tokens: Ints, coverage: float) -> Answer:
     """The number of clients that hold one of the items with these tokens."""
+    from scipy.stats import nbinom  # slow to load, and much is done without it
+
     p, tau, kept = mechanism.p, mechanism.tau, float(tokens.sum())
     estimate = float(np.where(tokens > tau, tokens, p * tau).sum()) / p
     near = np.where(tokens > tau + 1, 1.0, 1 + (1 - p) * tau)
     error = sqrt(float((tokens * near).sum()) * (1 - p)) / p
     low = max(kept, estimate - quantile(coverage) * error)  # those that were kept do hold them
     # What is kept of named items is more than of as many clients without a threshold.
-    more = stats.nbinom.ppf((1 + coverage) / 2, kept + 1, p) if len(tokens) else 0.0
+    more = nbinom.ppf((1 + coverage) / 2, kept + 1, p) if len(tokens) else 0.0
     said = (
         "of the named items alone: what stayed below the threshold, such as most items with fewer "
         f"than {ceil(mechanism.needed):,} clients, is not in it"
