@@ -23,7 +23,7 @@ from tamis.collect.open import open_store
 from tamis.collect.records import Query, Round
 from tamis.collect.simulation import wire
 from tamis.collect.tokens import issue, public_part
-from tamis.federated.device import Specification, seal, sign
+from tamis.federated.device import Specification, seal, sign, token_parts
 from tests.privacy.ledger import server as postgres
 
 REPORTS = 10_000
@@ -135,7 +135,8 @@ def drive(load: Load) -> tuple[float, list[float]]:
 
 def request(load: Load, token: str) -> bytes:
     asked = load.specification
-    return wire.post(asked.query, token, seal(asked, os.urandom(16), b"the"))
+    shown, secret = token_parts(token)
+    return wire.post(asked.query, shown, seal(asked, os.urandom(16), b"the", secret))
 
 
 def flush() -> float:

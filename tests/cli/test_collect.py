@@ -15,7 +15,7 @@ import pytest
 from tamis.collect.open import open_store
 from tamis.collect.tokens import opened_token
 from tamis.federated import Client
-from tamis.federated.device import Limits
+from tamis.federated.device import Limits, token_parts
 from tests.cli.conftest import Run
 
 CREATE = ("collect", "create", "--kind", "histogram", "--question", "Which fruit?",
@@ -91,7 +91,9 @@ def test_the_status_of_an_open_query_says_until_when_and_what_is_next(tamis: Run
     assert ran.err.splitlines() == [
         f"to make tokens: tamis collect tokens {made['query']} COUNT",
         "to take reports: tamis collect serve",
+        f"signer, for devices: {made['signer']}",
     ]
+    assert tamis("collect", "status", "--json").json == [made]
 
 
 def test_the_status_of_several_queries_fits_into_80_columns(tamis: Run) -> None:
@@ -151,7 +153,8 @@ def test_tokens_are_of_their_query(tamis: Run, folder: Path) -> None:
     with open_store(folder / "collector.sqlite") as store:
         found = store.query(query)
         assert found is not None
-        opened = {opened_token(found.token_key, query, token) for token in tokens}
+        shown = [token_parts(token)[0] for token in tokens]
+        opened = {opened_token(found.token_key, query, token) for token in shown}
     assert len(opened) == 3
     assert None not in opened
 

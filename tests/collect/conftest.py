@@ -19,7 +19,7 @@ from tamis.collect.open import open_store
 from tamis.collect.records import Query, Report, Round
 from tamis.collect.store import Store
 from tamis.collect.tokens import issue, opened_token, public_part
-from tamis.federated.device import Specification, seal, sign
+from tamis.federated.device import SHOWN, Specification, seal, sign
 from tests.federated import devices
 from tests.federated.devices import NOW, SIGNER
 from tests.privacy.ledger import server
@@ -54,6 +54,10 @@ class Asked:
         return Round.of(asked, sign(asked, SIGNER))
 
     def tokens(self, count: int) -> list[str]:
+        """What the server sees of tokens."""
+        return [token[:SHOWN] for token in self.whole_tokens(count)]
+
+    def whole_tokens(self, count: int) -> list[str]:
         return issue(self.token_key, self.query, count)
 
     def body(self, word: str = "to be", number: int = 1, report: bytes = b"") -> bytes:

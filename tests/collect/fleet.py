@@ -12,7 +12,7 @@ from typing import Any
 from tamis.collect.collector import Collector
 from tamis.collect.records import Outcome, Report
 from tamis.collect.tokens import opened_token
-from tamis.federated.device import Specification, answer, kept, seal
+from tamis.federated.device import Specification, answer, kept, seal, token_parts
 
 
 class Clock:
@@ -54,13 +54,14 @@ class Fleet:
             said = answer(asked, item) if kept(asked, secret) else None
             if said is not None:
                 self.said[said.decode()] += 1
-            reports.append(self.sealed(asked, token, seal(asked, os.urandom(16), said)))
+            body = seal(asked, os.urandom(16), said, token_parts(token)[1])
+            reports.append(self.sealed(asked, token, body))
         return self.collector._store.take(reports, now)
 
     def sealed(self, asked: Specification, token: str, body: bytes) -> Report:
         found = self.collector._store.query(self.query)
         assert found is not None
-        raw = opened_token(found.token_key, self.query, token)
+        raw = opened_token(found.token_key, self.query, token_parts(token)[0])
         assert raw is not None
         return Report(self.query, asked.round, raw, body[:16], body)
 

@@ -167,7 +167,7 @@ def test_a_device_reports_and_is_counted(
     served: Server, stored: Store, asked: Asked, tmp_path: Path
 ) -> None:
     device = Device(served.url, PUBLIC, tmp_path / "state", ROOMY)
-    (token,) = asked.tokens(1)
+    (token,) = asked.whole_tokens(1)
     assert asked.specification in device.queries()
     for _ in range(2):
         device.report(asked.query, "the", token)

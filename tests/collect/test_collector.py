@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tamis.collect import collector as collector_module
+from tamis.collect import counting
 from tamis.collect.collector import Collector, Status, WindowOpen
 from tamis.collect.records import Outcome, Report, Round
 from tamis.collect.tokens import public_part
 from tamis.federated import HeavyHitters, Quantiles, SampleAndThreshold
-from tamis.federated.device import seal
+from tamis.federated.device import seal, token_parts
 from tamis.federated.hitters import Tree
 from tamis.privacy.errors import AggregatorBusy, BadData, BudgetRefused, InvalidInput
 from tamis.privacy.ledger import open_ledger
@@ -73,7 +75,7 @@ def test_whole_numbers_are_released_as_numbers(
     opened: Callable[[], Collector], clock: Clock
 ) -> None:
     collector = opened()
-    query = asked(collector, longest=0, domain=12)
+    query = asked(collector, longest=None, domain=12)
     fleet = Fleet(collector, query, [3] * 300 + [11] * 200)
     fleet.report(clock.now)
     collector.close_window(query)
@@ -155,13 +157,13 @@ def test_reports_that_cannot_be_opened_or_say_something_else_do_not_count(
     query = asked(collector)
     fleet = Fleet(collector, query, [])
     spec, tokens = fleet.asked(), collector.tokens(query, 400)
-    bad = [
-        lambda: os.urandom(16) + spec.round.to_bytes(2, "big") + os.urandom(spec.size + 48),
-        lambda: seal(spec, os.urandom(16), b"\xff\xfe"),
-        lambda: seal(spec, os.urandom(16), b"apple\0"),
-        lambda: os.urandom(16) + seal(spec, os.urandom(16), b"apple")[16:],  # under another id
+    bad: list[Callable[[bytes], bytes]] = [
+        lambda _: os.urandom(16) + spec.round.to_bytes(2, "big") + os.urandom(spec.size + 48),
+        lambda secret: seal(spec, os.urandom(16), b"\xff\xfe", secret),
+        lambda secret: seal(spec, os.urandom(16), b"apple\0", secret),
+        lambda secret: os.urandom(16) + seal(spec, os.urandom(16), b"apple", secret)[16:],
     ]
-    bodies = [bad[n % 4]() for n in range(400)]
+    bodies = [bad[n % 4](token_parts(token)[1]) for n, token in enumerate(tokens)]
     taken = [fleet.sealed(spec, t, body) for t, body in zip(tokens, bodies, strict=True)]
     assert set(collector._store.take(taken, clock.now)) == {Outcome.TAKEN}
     collector.close_window(query)
@@ -176,7 +178,7 @@ def test_a_device_counts_once_however_often_it_reports(
     fleet = Fleet(collector, query, [])
     spec, tokens = fleet.asked(), collector.tokens(query, MADE.tau - 1)
     for _ in range(5):
-        bodies = [seal(spec, os.urandom(16), b"apple") for _ in tokens]
+        bodies = [seal(spec, os.urandom(16), b"apple", token_parts(t)[1]) for t in tokens]
         sent = [fleet.sealed(spec, t, b) for t, b in zip(tokens, bodies, strict=True)]
         collector._store.take(sent, clock.now)
     collector.close_window(query)
@@ -190,7 +192,7 @@ def test_a_report_that_somebody_has_copied_in_the_database_counts_once(
     query = asked(collector)
     spec = Fleet(collector, query, []).asked()
     fleet, tokens = Fleet(collector, query, []), collector.tokens(query, 30)
-    body = seal(spec, os.urandom(16), b"apple")  # one, under many tokens and ids
+    body = seal(spec, os.urandom(16), b"apple", token_parts(tokens[0])[1])  # under many tokens
     raw = [fleet.sealed(spec, token, body).token for token in tokens]
     copies = [Report(query, 1, token, os.urandom(16), body) for token in raw]
     with collector._store.writing():
@@ -214,6 +216,26 @@ def test_reports_without_a_token_of_the_aggregator_do_not_count(
     assert found.token_key == public_part(collector.keys.issuer(query))
     collector.close_window(query)
     assert rows(collector.release(query)) == []
+
+
+def test_what_the_server_puts_in_place_of_reports_does_not_count(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    """It sees what devices show of their tokens, and not the secret that they seal with."""
+    collector = opened()
+    fleet = Fleet(collector, asked(collector), ["apple"] * 300)
+    fleet.report(clock.now)
+    store, spec = collector._store, fleet.asked()
+    seen = [token for token, _ in store.reports(fleet.query, 1)]
+    with store.writing():
+        store._ask("DELETE FROM {reports} WHERE query = ?", fleet.query)
+        bodies = [seal(spec, os.urandom(16), b"guess") for _ in seen]
+        pairs = zip(seen, bodies, strict=True)
+        assert (
+            len(store._insert_new([Report(fleet.query, 1, t, b[:16], b) for t, b in pairs])) == 300
+        )
+    clock.now += HOUR
+    assert rows(collector.release(fleet.query)) == []
 
 
 # --- what whoever can write into the database can do ---------------------------------------------
@@ -336,6 +358,68 @@ def test_an_aggregator_that_dies_before_it_publishes_is_followed_by_one_that_pub
     else:
         assert follower.advance(fleet.query) == "next round"
         assert fleet.asked().task == written[0].asked.task != {}
+
+
+def test_a_release_that_somebody_else_has_put_into_the_database_is_refused(
+    opened: Callable[[], Collector], clock: Clock, tmp_path: Path
+) -> None:
+    collector = opened()
+    fleet = Fleet(collector, asked(collector), WORDS)
+    fleet.report(clock.now)
+    before = sorted((tmp_path / "keys").iterdir())
+    with collector._store.writing():
+        collector._store._insert("releases", [(fleet.query, b"anything at all")])
+    with pytest.raises(BadData, match="was not made here"):
+        collector.release(fleet.query)
+    assert sorted((tmp_path / "keys").iterdir()) == before
+    with collector._store.writing():
+        collector._store._ask("DELETE FROM {releases} WHERE query = ?", fleet.query)
+    clock.now += HOUR
+    assert {row["item"] for row in rows(collector.release(fleet.query))} == {"apple", "pear"}
+
+
+def test_when_the_next_round_opens_does_not_tell_how_long_counting_took(
+    opened: Callable[[], Collector], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = opened()
+    fleet = two_rounds(collector, clock)
+    ended, really = clock.now, counting.counted
+
+    def slowly(*values: Any) -> Any:
+        clock.now += 100
+        return really(*values)
+
+    monkeypatch.setattr(collector_module, "counted", slowly)
+    collector.advance(fleet.query)
+    assert fleet.asked().opens == int(ended)
+
+
+def test_two_aggregators_with_the_same_keys_do_not_work_at_once(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    """Such as one whose connection to the database, and so its lock there, was lost."""
+    collector = opened()
+    fleet = two_rounds(collector, clock)
+    with collector.keys.alone(), pytest.raises(AggregatorBusy, match="Another aggregator"):
+        opened().advance(fleet.query)
+
+
+@pytest.mark.parametrize("kind", ["plan", "progress", "tokens"])
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"{"])
+def test_what_is_damaged_among_the_keys_is_named(
+    opened: Callable[[], Collector],
+    clock: Clock,
+    tmp_path: Path,
+    kind: str,
+    content: bytes | None,
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    clock.now += HOUR
+    path = tmp_path / "keys" / f"{query}.{kind}"
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(BadData, match=rf"{query}\.{kind}' in the folder of keys is damaged"):
+        collector.release(query)
 
 
 def test_the_database_says_nothing_of_budgets_and_ledgers(
@@ -485,7 +569,8 @@ def test_reports_and_the_key_that_opens_them_are_gone_after_the_release(
     (tmp_path / "keys" / f"{fleet.query}.1a2b3c4d.new").write_bytes(b"of one that died")
     collector.release(fleet.query)
     assert list(collector._store.reports(fleet.query, 1)) == []
-    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["signer.key"]
+    left = {path.name for path in (tmp_path / "keys").iterdir()}
+    assert left == {".lock", "signer.key", f"{fleet.query}.released"}
     assert fleet.report(clock.now) == [Outcome.CLOSED] * len(WORDS)
 
 
@@ -533,10 +618,12 @@ def test_reports_can_be_opened_only_with_the_keys_of_the_query(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"longest": 0}, "say what clients hold"),
+        ({"longest": 0}, "longest must be a whole number from 1"),
         ({"domain": 5}, "say what clients hold"),
         ({"longest": 5000}, "longest must be a whole number from 1 to 4095"),
-        ({"longest": 0, "domain": -1}, "domain must be"),
+        ({"longest": None}, "say what clients hold"),
+        ({"longest": None, "domain": 0}, "domain must be a whole number from 1"),
+        ({"longest": None, "domain": -1}, "domain must be"),
         ({"window": 0}, "window must be 1 second to 366 days"),
         ({"window": 1e9}, "window must be"),
         ({"opens": 1000.0}, "opens must be a time"),
@@ -561,7 +648,8 @@ def test_a_query_that_makes_no_sense_is_refused(
         (SampleAndThreshold(1.0, 1e-6, rounds=2), {"longest": 9}, "a histogram has one round"),
         (HeavyHitters(1.0, 1e-6), {"domain": 9}, "heavy hitters are of text"),
         (HeavyHitters(1.0, 1e-6, 2, 50), {"longest": 9}, "fewer characters than depth 50"),
-        (Quantiles(1.0, 1e-6, 1), {}, "of a domain of 2 or more"),
+        (Quantiles(1.0, 1e-6, 1), {}, "a domain of 1 has nothing to search for"),
+        (Quantiles(1.0, 1e-6, 9), {"domain": 9}, "of the domain that they have"),
         (Quantiles(1.0, 1e-6, 9, interactive=False), {}, "by search"),
         ("histogram", {"longest": 9}, "must be a SampleAndThreshold"),
     ],

@@ -115,9 +115,9 @@ def run(
     """Devices follow the rounds, and an aggregator of this query counts unattended."""
     where = folder / "collector.sqlite"
     with Collector(where, folder / "keys") as mine, Collector(where, folder / "keys") as other:
-        longest = 0 if isinstance(asked, Quantiles) else 10
+        longest = None if isinstance(asked, Quantiles) else 10
         query = mine.create(asked, "Which?", window=window, longest=longest)
-        enquiry = Enquiry.read(mine.keys.plan(query))
+        enquiry = mine.keys.read(query, "plan", Enquiry.read)
         fleet = Fleet(items, mine.tokens(query, len(items)), Faults(duplicated=0.1, late=0.1))
         ending = Closing(mine) if window > 60 else Unattended()
         with ThreadPoolExecutor(1) as pool:

@@ -18,10 +18,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tamis.federated.calibrate import PARTS
-from tamis.federated.device import Device, Limits, Specification, sign
+from tamis.federated.device import Device, Limits, Specification, sign, token_parts
 
 QUERY = "0123456789abcdef" * 2
-TOKEN = "t" * 112
+TOKEN = "t" * 144
+SECRET = token_parts(TOKEN)[1]
 NOW = int(time.time())
 SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OPENER = X25519PrivateKey.from_private_bytes(bytes(range(1, 33)))

@@ -13,7 +13,17 @@ from tamis.federated import SampleAndThreshold, lifetime
 from tamis.federated.calibrate import PARTS
 from tamis.federated.client import Client, promised
 from tamis.federated.device import Refused, Specification, unseal
-from tests.federated.devices import OPENER, PUBLIC, QUERY, ROOMY, TOKEN, Collector, asked, serving
+from tests.federated.devices import (
+    OPENER,
+    PUBLIC,
+    QUERY,
+    ROOMY,
+    SECRET,
+    TOKEN,
+    Collector,
+    asked,
+    serving,
+)
 
 
 def made(**given: Any) -> Specification:
@@ -55,7 +65,7 @@ def test_what_was_calibrated_is_taken(
     collector.show(made(**given))
     client(collector, tmp_path).report(QUERY, "the", TOKEN)
     ((_, _, body),) = collector.sent
-    assert unseal(made(**given), body, OPENER) in (b"the", None)
+    assert unseal(made(**given), body, OPENER, SECRET) in (b"the", None)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from tests.federated.devices import (
     PUBLIC,
     QUERY,
     ROOMY,
+    SECRET,
     SIGNER,
     TOKEN,
     Collector,
@@ -84,9 +85,9 @@ def test_a_device_that_is_kept_sends_its_answer(
     device(collector, tmp_path).report(QUERY, item, TOKEN)
     ((path, headers, body),) = collector.sent
     assert path == f"/queries/{QUERY}/reports"
-    assert headers["Authorization"] == f"Bearer {TOKEN}"
+    assert headers["Authorization"] == f"Bearer {TOKEN[:112]}"
     assert headers["Content-Type"] == "application/octet-stream"
-    assert unseal(made, body, OPENER) == said
+    assert unseal(made, body, OPENER, SECRET) == said
 
 
 @pytest.mark.parametrize(("made", "item"), [(asked(), "the"), (searched(), "of")])
@@ -96,7 +97,7 @@ def test_a_device_that_is_not_kept_or_has_nothing_to_say_sends_null(
     settle(tmp_path, made, made.kind != "histogram")
     collector.show(made)
     device(collector, tmp_path).report(QUERY, item, TOKEN)
-    assert unseal(made, collector.sent[0][2], OPENER) is None
+    assert unseal(made, collector.sent[0][2], OPENER, SECRET) is None
 
 
 def test_neither_network_nor_state_tell_what_the_coin_said(
@@ -108,7 +109,7 @@ def test_neither_network_nor_state_tell_what_the_coin_said(
         folder = tmp_path / str(wanted)
         folder.mkdir()
         settle(folder, asked(), wanted)
-        device(collector, folder).report(QUERY, "the", str(wanted).ljust(112, "x"))
+        device(collector, folder).report(QUERY, "the", str(wanted).ljust(144, "x"))
         path, headers, body = collector.sent.pop()
         headers.pop("Authorization")
         record = state(folder)
@@ -337,7 +338,7 @@ def test_the_coin_does_not_change_what_is_charged(collector: Collector, tmp_path
         settle(folder, asked(), wanted)
         collector.show(asked(), asked(query=OTHER))
         mine = device(collector, folder, replace(ROOMY, lifetime_epsilon=1.5))
-        mine.report(QUERY, "the", str(wanted).ljust(112, "x"))
+        mine.report(QUERY, "the", str(wanted).ljust(144, "x"))
         with pytest.raises(Refused, match="1 is spent"):
             mine.report(OTHER, "the", TOKEN)
 
@@ -471,7 +472,7 @@ def test_of_a_bad_item_only_the_caller_hears_and_the_server_gets_a_null_report(
     with pytest.raises(Refused, match="the item must"):
         device(collector, tmp_path).report(QUERY, item, TOKEN)
     ((_, _, body),) = collector.sent
-    assert unseal(asked(), body, OPENER) is None
+    assert unseal(asked(), body, OPENER, SECRET) is None
 
 
 @pytest.mark.parametrize(
@@ -498,15 +499,15 @@ def test_a_device_computes_the_exact_delta_of_one_round(p: float, tau: int, epsi
 @pytest.mark.parametrize(
     "token",
     [
-        *("", "x" * 111, "x" * 113, "x" * 111 + "\n", "x\r\nHost: y".ljust(112)),
-        *(None, 5, b"x" * 112, ["x"] * 112),
+        *("", "x" * 143, "x" * 145, "x" * 143 + "\n", "x\r\nHost: y".ljust(144)),
+        *(None, 5, b"x" * 144, ["x"] * 144),
     ],
 )
 def test_a_token_of_another_form_is_not_sent(
     collector: Collector, tmp_path: Path, token: Any
 ) -> None:
     collector.show(asked())
-    with pytest.raises(Refused, match="a token has 112"):
+    with pytest.raises(Refused, match="a token has 144"):
         device(collector, tmp_path).report(QUERY, "the", token)
     assert not collector.sent
     assert not (tmp_path / "state").exists()

@@ -194,7 +194,7 @@ assert "tamis" not in sys.modules and "numpy" not in sys.modules
 server, signer, state, query = sys.argv[1:]
 limits = device.Limits(4, 1e-5, 10, 2, 1e-3)
 try:
-    device.Device(server, signer, state, limits).report(query, "the", "t" * 112)
+    device.Device(server, signer, state, limits).report(query, "the", "t" * 144)
 except device.Refused as error:
     print(error)
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -63,6 +64,7 @@ Keys = Annotated[
     Parameter(group=PLACES, help="The folder of your keys, which the server must not see."),
 ]
 QueryId = Annotated[str, Parameter(help="The id of a query, as create has printed it.")]
+_FEW = 0.05  # of the clients: a larger error of ranks is told
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -103,12 +105,13 @@ def create(
     delta: o.Delta,
     window: Annotated[str, Parameter(help="How long each round is open: 90s, 10m, 12h or 7d.")],
     longest: Annotated[
-        int, Parameter(group=ASKED, help="Items are text of so many bytes.", converter=o.whole)
-    ] = 0,
+        int | None,
+        Parameter(group=ASKED, help="Items are text of so many bytes.", converter=o.whole),
+    ] = None,
     domain: Annotated[
-        int,
+        int | None,
         Parameter(group=ASKED, help="Items are whole numbers below this one.", converter=o.whole),
-    ] = 0,
+    ] = None,
     rounds: Annotated[
         int,
         Parameter(group=ASKED, help="Heavy hitters in so many rounds.", converter=o.whole),
@@ -158,29 +161,34 @@ def create(
 
     seconds = duration(window)
     chosen: dict[str, Any] = {"p": p, "tau": tau, "neighbours": neighbours, "colluding": colluding}
-    asked = _asked(kind, epsilon, delta, domain, rounds, depth, at, clients, chosen)
-    with _opened(store, keys) as collector:
+    if kind == "quantiles" and domain is None:
+        raise InvalidInput("quantiles need --domain: items are whole numbers below it.")
+    asked = _asked(kind, epsilon, delta, domain or 0, rounds, depth, at, clients, chosen)
+    with _opened(store, keys, new=True) as collector:
         query = collector.create(
             asked,
             question,
             window=seconds,
             longest=longest,
-            domain=0 if kind == "quantiles" else domain,
+            domain=None if kind == "quantiles" else domain,
             coverage=coverage,
             budget=budget,
             ledger=ledger,
         )
         (made,) = collector.status(query)
         signer = collector.signer
-    if hint := (asked if isinstance(asked, SampleAndThreshold) else asked.mechanism).hint:
+    mechanism = asked if isinstance(asked, SampleAndThreshold) else asked.mechanism
+    for hint in filter(None, (mechanism.hint, _few(kind, clients, mechanism.needed))):
         streams.say(hint)
     if json:
         streams.put_json({**asdict(made), "signer": signer})
         return
     streams.put(query)
     each = f"in each of up to {made.rounds} rounds, " if made.rounds > 1 else ""
-    streams.say(f"open until {made.closes}: {each}a device is kept with probability {made.p:.4f},")
-    streams.say(f"and what at least {made.tau} of those kept say is released")
+    streams.say(f"open until {made.closes}: {each}a device is kept with probability {made.p:.4g},")
+    what = "ranges that" if kind == "quantiles" else "what"
+    end = "are in are counted" if kind == "quantiles" else "say is released"
+    streams.say(f"and {what} at least {made.tau} of those kept {end}")
     streams.say(f"devices check what they are asked with the signer {signer}")
 
 
@@ -204,7 +212,7 @@ def tokens(
     elif output is None or output == streams.STANDARD:
         streams.put("\n".join(made))
     else:
-        files.write_file(output, ("\n".join(made) + "\n").encode())
+        files.write_file(output, ("\n".join(made) + "\n").encode(), private=True)
         streams.say(f"written: {output}")
 
 
@@ -218,15 +226,17 @@ def status(
 ) -> None:
     """Show queries: what they ask, and until when. How many have answered is not told."""
     with _opened(store, keys) as collector:
-        found = collector.status(query)
+        found, signer = collector.status(query), collector.keys.known_signer
     if json:
-        streams.put_json([asdict(each) for each in found])
+        streams.put_json([{**asdict(each), "signer": signer} for each in found])
     elif not found:
         streams.say("there is no query yet; how to make one: tamis collect create --help")
     else:
         streams.put(queries.text(found))
         for step in queries.next_steps(found):
             streams.say(step)
+        if signer:
+            streams.say(f"signer, for devices: {signer}")
 
 
 def close(
@@ -275,6 +285,7 @@ def release(
     next; --wait does all of it.
     """
     files.check_output(output, force)
+    _check_parquet(str(output), json)
     with _opened(store, keys) as collector:
         content = collector.release(query, wait=wait, progress=_told)
     files.write_file(str(output), content)
@@ -284,11 +295,38 @@ def release(
         streams.say(f"written: {output}")
 
 
-def _opened(store: str | None, keys: str | None) -> Collector:
+def _opened(store: str | None, keys: str | None, new: bool = False) -> Collector:
+    """The collector; a file that is named must be there, if this is not to make a ``new`` one."""
     from tamis.collect.collector import Collector
     from tamis.collect.open import default_store
 
-    return Collector(default_store(store), keys)
+    where = default_store(store)
+    if not new and store is not None and "://" not in where and not Path(where).exists():
+        raise InvalidInput(
+            f"There is no collector's database {where!r}; is that the name that was given to "
+            "tamis collect create?"
+        )
+    return Collector(where, keys)
+
+
+def _check_parquet(output: str, json: bool) -> None:
+    if output == streams.STANDARD and json:
+        raise InvalidInput("-o - writes the file to standard output: leave out --json.")
+    if output != streams.STANDARD and Path(output).suffix.lower() != ".parquet":
+        raise InvalidInput(
+            f"a release of reports is a Parquet file: end {output!r} with .parquet. tamis query "
+            "FILE rows gives its rows in other forms."
+        )
+
+
+def _few(kind: str, clients: int, needed: float) -> str:
+    """What should be known of a search among too few clients; or nothing."""
+    if kind != "quantiles" or needed <= clients * _FEW:
+        return ""
+    return (
+        f"with {clients:,} clients a quantile can be off by {needed / clients:.0%} of them: ranges "
+        f"with fewer than about {needed:.0f} look empty. --clients says how many there will be."
+    )
 
 
 def _asked(

@@ -18,6 +18,7 @@ from tamis.releases.writing import whole_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tamis.releases.clusters.clusters import Clusters
     from tamis.releases.release import Release
     from tamis.releases.summary.summary import Summary
 
@@ -62,13 +63,13 @@ def _check_replaced(target: Path, force: bool, inputs: Sequence[str]) -> None:
         raise InvalidInput(f"{name!r} exists already; name another file, or replace it: --force.")
 
 
-def write_file(path: str, data: bytes) -> None:
+def write_file(path: str, data: bytes, private: bool = False) -> None:
     """Write all of it, or nothing; - is standard output."""
     if path == STANDARD:
         streams.put_bytes(data)
         return
     try:
-        with whole_file(path) as file:
+        with whole_file(path, private) as file:
             file.write(data)
     except InvalidInput as error:
         raise Failed(str(error)) from None
@@ -109,7 +110,7 @@ class Target:
     def name(self) -> str:
         return "standard output" if self.path == STANDARD else self.path
 
-    def save(self, release: Release | Summary) -> None:
+    def save(self, release: Release | Summary | Clusters) -> None:
         if self.kind == "parquet" and self.path != STANDARD:
             try:
                 release.save(self.path)
@@ -118,7 +119,7 @@ class Target:
         else:
             write_file(self.path, self._bytes(release))
 
-    def _bytes(self, release: Release | Summary) -> bytes:
+    def _bytes(self, release: Release | Summary | Clusters) -> bytes:
         if self.kind != "parquet":
             return table_bytes(release.to_arrow(), self.kind)
         with tempfile.TemporaryDirectory(prefix="tamis-") as folder:

@@ -19,7 +19,7 @@ def text(found: Sequence[Status]) -> str:
         left += [each.query, f"  {each.kind}, round {each.round} of {each.rounds}"]
         left += [f"  epsilon {each.epsilon:g}, delta {each.delta:g}", ""]
         right += [_state(each), question if len(found) == 1 else shorten(question)]
-        right += [f"p {each.p:.4f}, tau {each.tau}", ""]
+        right += [f"p {each.p:.4g}, tau {each.tau}", ""]
     return side_by_side([Column(left[:-1], right=False), Column(right[:-1], right=False)])
 
 

@@ -22,10 +22,11 @@ def sentence(error: CycloptsError) -> str:
         )
     if isinstance(error, MissingArgumentError) and error.argument is not None:
         return _missing(error, error.argument)
-    if isinstance(error, CoercionError) and error.token is not None and error.token.keyword:
+    if isinstance(error, CoercionError) and error.token is not None:
         kind = error.msg or _KINDS.get(error.target_type)
-        if kind:
-            return f"{error.token.keyword} takes {kind}, not {error.token.value!r}."
+        name = error.token.keyword or (error.argument.name if error.argument else None)
+        if kind and name:
+            return f"{name} takes {kind}, not {error.token.value!r}."
     return str(error)
 
 

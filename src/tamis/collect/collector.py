@@ -101,8 +101,8 @@ class Collector:
         question: str,
         *,
         window: float,
-        longest: int = 0,
-        domain: int = 0,
+        longest: int | None = None,
+        domain: int | None = None,
         opens: float | None = None,
         coverage: float = 0.95,
         budget: str | None = None,
@@ -138,7 +138,7 @@ class Collector:
         try:
             self.keys.new_opener(query)
             issuer = public_part(self.keys.new_issuer(query))
-            self.keys.keep_plan(query, enquiry.text())
+            self.keys.keep(query, "plan", enquiry.text())
             first = self._round(enquiry, query, 1, enquiry.start(), int(begins))
             self._store.add_query(Query(query, issuer, int(now)), first)
         except BaseException:
@@ -165,9 +165,9 @@ class Collector:
         """End the query, and delete its reports unseen. What was charged stays charged."""
         with self._store.alone():
             newest = self._running(query)
+            self.keys.forget(query)  # first: an end in the database alone makes nobody forget keys
             self._store.close_round(query, newest.round)
             self._store.abandon(query, newest.round)
-            self.keys.forget(query)
 
     # --- results ---------------------------------------------------------------------------------
 
@@ -198,6 +198,7 @@ class Collector:
                 continue  # another aggregator has just released it
             if progress is not None:
                 progress(self._status(self._find(query)))
+        self.keys.check_release(query, file)
         self._store.scrub()  # one that died may have left reports, and the key
         self.keys.forget(query)
         return file
@@ -208,29 +209,34 @@ class Collector:
         Guarantee: whatever happens on the way, a round is counted and a release made once, and the
         budget charged once. All that leaves here is a function of counts of at least tau clients.
         """
-        with self._store.alone():
-            newest = self._closed(query)
-            enquiry = Enquiry.read(self.keys.plan(query))
-            progress = Progress.read(self.keys.progress(query))
+        with self._store.alone(), self.keys.alone():
+            newest, began = self._closed(query), int(self._clock())
+            enquiry, progress = self.keys.read(query, "plan", Enquiry.read), self._progress(query)
             known = enquiry.read_known(progress.known)
             if not progress.counted(newest):
                 entry = self._charge(query, enquiry)
                 known = known.after(self._counted(enquiry, newest))
                 if known.done:
-                    progress = progress.ended(_file(enquiry, query, known, entry))
-                    self.keys.keep_progress(query, progress.text())
+                    file = _file(enquiry, query, known, entry)
+                    self.keys.keep_release(query, file)
+                    progress = progress.ended(file)
+                    self.keys.keep(query, "progress", progress.text())
             if progress.file is None:
-                opens, number = int(self._clock()), newest.round + 1
-                self._store.next_round(self._round(enquiry, query, number, known, opens))
+                # Not when counting has ended: that would tell how many have reported.
+                number = newest.round + 1
+                self._store.next_round(self._round(enquiry, query, number, known, began))
                 return "next round"
             self._store.release(query, newest.round, progress.file)
             self.keys.forget(query)
             return "released"
 
+    def _progress(self, query: str) -> Progress:
+        return self.keys.read(query, "progress", Progress.read)
+
     def _counted(self, enquiry: Enquiry, newest: Round) -> Histogram:
         query, m = newest.query, enquiry.mechanism
         reports, opener = self._store.reports(query, newest.round), self.keys.opener(query)
-        issuer = public_part(self.keys.issuer(query))
+        issuer = self.keys.issuer(query)
         return counted(m, newest.asked, reports, opener, issuer, enquiry.coverage)
 
     def _charge(self, query: str, enquiry: Enquiry) -> dict[str, Any] | None:
@@ -253,7 +259,7 @@ class Collector:
         asked = enquiry.specification(query, number, known, opens, self.keys.seal(query))
         made = Round.of(asked, sign(asked, self.keys.signer()))
         progress = Progress(number, made.envelope, known_text(known))
-        self.keys.keep_progress(query, progress.text())
+        self.keys.keep(query, "progress", progress.text())
         return made
 
     def _closed(self, query: str) -> Round:
@@ -277,7 +283,6 @@ class Collector:
         found = self._find(query)
         newest = self._store.newest(query)
         if found.state != "running" or newest is None:
-            self.keys.forget(query)  # whoever ended it may have died before it came to this
             raise InvalidInput(f"The query {query} has ended: it is {found.state}.")
         return newest
 

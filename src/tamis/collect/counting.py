@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from tamis.collect.tokens import is_token
+from tamis.collect.tokens import is_token, public_part, secret_of
 from tamis.federated import Histogram, SampleAndThreshold
 from tamis.federated.device import Refused, Specification, unseal
 from tamis.federated.hitters import END
@@ -18,22 +18,24 @@ def counted(
     asked: Specification,
     reports: Iterable[tuple[bytes, bytes]],
     opener: X25519PrivateKey,
-    token_key: bytes,
+    issuer: bytes,
     coverage: float,
 ) -> Histogram:
     """The answers of at least tau clients: of those with a token, and one report of each.
 
     Null reports, and reports that cannot be opened or answer something else, count for nothing, and
     nothing is said of them. Neither the server nor whoever can write into its database is believed:
-    tokens are checked again, and a token or an id that is there twice counts once.
+    tokens are checked again, a token or an id that is there twice counts once, and a report that
+    was not sealed with the secret of its token does not.
     """
     sensible, found, seen = _sensible(asked), list[str](), set[bytes]()
+    token_key = public_part(issuer)
     for token, body in reports:
         if token in seen or body[:16] in seen or not is_token(token_key, asked.query, token):
             continue
         seen |= {token, body[:16]}
         try:
-            said = unseal(asked, body, opener)
+            said = unseal(asked, body, opener, secret_of(issuer, asked.query, token))
         except Refused:
             continue
         if said is not None and (answer := _text(said)) is not None and sensible(answer):

@@ -77,20 +77,32 @@ class Enquiry:
 
     @classmethod
     def of(
-        cls, asked: Asked, question: str, window: float, longest: int, domain: int, **others: Any
+        cls,
+        asked: Asked,
+        question: str,
+        window: float,
+        longest: int | None,
+        domain: int | None,
+        **others: Any,
     ) -> Enquiry:
         """From a mechanism; what does not go together is refused."""
         made = cls("histogram", *_checked(asked, question, window), **others)
         if isinstance(asked, Quantiles):
-            if not asked.interactive or asked.domain < 2 or longest or domain:
+            if longest is not None or domain is not None:
                 raise InvalidInput(
-                    "quantiles are collected by search: interactive, of a domain of 2 or more, "
-                    "which they have themselves."
+                    "quantiles are of whole numbers, of the domain that they have: leave out "
+                    "longest, and domain."
                 )
+            if not asked.interactive:
+                raise InvalidInput("quantiles are collected by search: take interactive=True.")
+            if asked.domain < 2:
+                raise InvalidInput("a domain of 1 has nothing to search for; take 2 or more.")
             return replace(made, kind="quantiles", domain=asked.domain, at=tuple(asked.at))
         if isinstance(asked, HeavyHitters):
-            if domain:
-                raise InvalidInput("heavy hitters are of text: give longest, not domain.")
+            if domain is not None or longest is None:
+                raise InvalidInput(
+                    "heavy hitters are of text: give longest (the most bytes), and no domain."
+                )
             most = _longest(longest)
             lengths = tuple(min(n, most + 1) for n in asked.lengths)
             if len(set(lengths)) < len(lengths):
@@ -99,12 +111,12 @@ class Enquiry:
                     "smaller depth, or a larger longest."
                 )
             return replace(made, kind="heavy hitters", longest=most, lengths=lengths)
-        if bool(longest) == bool(domain):
+        if (longest is None) == (domain is None):
             raise InvalidInput(
-                "say what clients hold: text, with longest (the most bytes), or whole numbers, "
-                "with domain (how many there are)."
+                "say what clients hold: either text, with longest (the most bytes), or whole "
+                "numbers, with domain (how many there are)."
             )
-        if longest:
+        if longest is not None:
             return replace(made, longest=_longest(longest))
         return replace(made, domain=check_domain(domain))
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import os
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
+from typing import Literal, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from tamis.collect.lock import locked
 from tamis.federated.device import query_bytes
 from tamis.privacy.databases.files import make_private, sync_folder
 from tamis.privacy.databases.wording import COLLECTOR
@@ -17,6 +21,8 @@ from tamis.privacy.errors import BadData, InvalidInput
 from tamis.privacy.ledger.open import data_folder
 
 _SIZE = 32
+Kind = Literal["plan", "progress"]
+T = TypeVar("T")
 
 
 class Keys:
@@ -45,6 +51,11 @@ class Keys:
         """What devices must know: base64 of the public part of the signer."""
         return _text(self.signer().public_key().public_bytes_raw())
 
+    @property
+    def known_signer(self) -> str:
+        """The same, if there is a signer already; it is not made for the asking."""
+        return self.public if (self.folder / "signer.key").exists() else ""
+
     def new_opener(self, query: str) -> None:
         """A new key to open the reports of a query with."""
         self._write(self._place(query), X25519PrivateKey.generate().private_bytes_raw())
@@ -71,26 +82,46 @@ class Keys:
         self.opener(query)  # both are here, or the query is not ours
         return self._read(self._place(query, "tokens"))
 
-    def keep_plan(self, query: str, plan: str) -> None:
-        """What is asked in all rounds, and who pays: the server must not see it, nor change it."""
-        self._write(self._place(query, "plan"), plan.encode())
+    def keep(self, query: str, kind: Kind, text: str) -> None:
+        """What a query asks, or how far it has come, in place of what was kept before.
 
-    def plan(self, query: str) -> str:
+        The server must not see it, nor change it.
+        """
+        self._write(self._place(query, kind), text.encode(), anew=True)
+
+    def read(self, query: str, kind: Kind, reader: Callable[[str], T]) -> T:
+        """What `keep` was given."""
         self.opener(query)  # both are here, or the query is not ours
-        return self._place(query, "plan").read_text()
+        try:
+            return reader(self._place(query, kind).read_text())
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            raise _damaged(self._place(query, kind)) from None
 
-    def keep_progress(self, query: str, progress: str) -> None:
-        """How far the query has come, in place of what was kept before."""
-        self._write(self._place(query, "progress"), progress.encode(), anew=True)
+    def keep_release(self, query: str, file: bytes) -> None:
+        """The digest of the release of a query, for good."""
+        self._write(self._place(query, "released"), sha256(file).digest(), anew=True)
 
-    def progress(self, query: str) -> str:
-        self.opener(query)  # both are here, or the query is not ours
-        return self._place(query, "progress").read_text()
+    def check_release(self, query: str, file: bytes) -> None:
+        """Refuse a release that was not made with these keys."""
+        path = self._place(query, "released")
+        if not path.exists() or self._read(path) != sha256(file).digest():
+            raise BadData(
+                f"the release of the query {query} in the database was not made here: it was put "
+                "there by somebody else, or made with other keys. Nothing was deleted."
+            )
 
     def forget(self, query: str) -> None:
-        """Delete all that is kept of a query, also what was half written when a process died."""
+        """Delete all but the digest of a release, also what was half written when one died."""
         for path in self.folder.glob(f"{query_bytes(query).hex()}.*"):
-            path.unlink(missing_ok=True)
+            if path.suffix != ".released":
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Shuts out other aggregators with these keys: a lost connection frees only databases."""
+        make_private(self.folder, COLLECTOR)
+        with locked(self.folder / ".lock"):
+            yield
 
     def _place(self, query: str, kind: str = "key") -> Path:
         return self.folder / f"{query_bytes(query).hex()}.{kind}"
@@ -112,10 +143,14 @@ class Keys:
         sync_folder(self.folder)
 
     def _read(self, path: Path) -> bytes:
-        found = path.read_bytes()
+        found = path.read_bytes() if path.exists() else b""
         if len(found) != _SIZE:
-            raise BadData(f"{path.name!r} is not a key: put back a copy of it.")
+            raise _damaged(path)
         return found
+
+
+def _damaged(path: Path) -> BadData:
+    return BadData(f"{path.name!r} in the folder of keys is damaged or missing: put back a copy.")
 
 
 def _text(key: bytes) -> str:

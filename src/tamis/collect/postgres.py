@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import ClassVar
 
-from tamis.collect.store import ANOTHER, Store
+from tamis.collect.lock import ANOTHER
+from tamis.collect.store import Store
 from tamis.privacy.databases.postgres import PostgresDatabase
 from tamis.privacy.databases.wording import COLLECTOR, Wording
 from tamis.privacy.errors import AggregatorBusy

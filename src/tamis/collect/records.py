@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Literal, NamedTuple
 
 from tamis.federated.device import Specification, body_size
+from tamis.privacy.errors import BadData
 
 QueryState = Literal["running", "released", "closed without release"]
 RoundState = Literal["open", "closed", "done"]
@@ -55,7 +56,13 @@ class Round:
     @property
     def asked(self) -> Specification:
         """What it asks, for people: the signature is not checked here."""
-        return Specification.read(json.loads(self.envelope)["specification"])
+        try:
+            return Specification.read(json.loads(self.envelope)["specification"])
+        except (ValueError, KeyError, TypeError):
+            raise BadData(
+                f"round {self.round} of the query {self.query} cannot be read: the collector's "
+                "database was changed by something other than the aggregator."
+            ) from None
 
 
 class Report(NamedTuple):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import ClassVar
 
-from tamis.collect.store import ANOTHER, Store
-from tamis.privacy.databases.files import unavailable
+from tamis.collect.lock import locked
+from tamis.collect.store import Store
 from tamis.privacy.databases.sqlite import SqliteDatabase
 from tamis.privacy.databases.wording import COLLECTOR, Wording
-from tamis.privacy.errors import AggregatorBusy
 
 
 class SqliteStore(SqliteDatabase, Store):
@@ -31,7 +28,7 @@ class SqliteStore(SqliteDatabase, Store):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        with _locked(self.path.with_name(self.path.name + ".aggregator")):
+        with locked(self.path.with_name(self.path.name + ".aggregator")):
             self.scrub()  # whoever was alone before may have died before it came to this
             yield
 
@@ -59,22 +56,3 @@ class SqliteStore(SqliteDatabase, Store):
 
     def recognise(self) -> None:
         self.check_version()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """A lock that the system takes back when the process dies."""
-    import fcntl  # not on every system; the server does without it
-
-    try:
-        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise unavailable(path, error, COLLECTOR) from error
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AggregatorBusy(ANOTHER) from None
-        yield
-    finally:
-        os.close(handle)

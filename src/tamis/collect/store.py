@@ -18,7 +18,6 @@ from tamis.privacy.errors import AggregatorBusy, InvalidInput, StoreUnavailable
 
 VERSION = 1
 PAGE = 1000  # reports that are read at once
-ANOTHER = "Another aggregator works on this database; wait until it is done, and try again."
 
 TABLES = (
     "CREATE TABLE {collector} (version BIGINT NOT NULL)",

@@ -1,13 +1,16 @@
 """Enrolment tokens: each lets one client take part in one query, once in every round.
 
-A token is a nonce, and the aggregator's signature of it for this query. The server can check one,
-and so can the aggregator again when it counts; only the aggregator can make one. Who was handed
-which token is not known here.
+A token is a nonce, the aggregator's signature of it for this query, and a secret that follows from
+the nonce and a key of the aggregator. A client shows the first two: the server can check them, and
+make none. It seals its reports with the secret, which the server never sees: so whoever runs the
+server can leave reports out, but cannot put others in their place. Who was handed which token is
+not known here.
 """
 
 from __future__ import annotations
 
 import base64
+import hmac
 import os
 import re
 
@@ -20,6 +23,7 @@ from tamis.privacy.guarantee import check_bound
 
 NONCE = 20  # bytes; with a signature of 64 they need no padding, and can be written in one way
 KEY = 32
+_SECRET = 24
 
 _FORM = re.compile(r"[A-Za-z0-9_-]{112}")
 
@@ -34,11 +38,18 @@ def issue(key: bytes, query: str, count: int) -> list[str]:
     private, bound = _private(key), _bound(query)
     nonces = [os.urandom(NONCE) for _ in range(check_bound("count", count))]
     signed = (nonce + private.sign(bound + nonce) for nonce in nonces)
-    return [base64.urlsafe_b64encode(raw).decode() for raw in signed]
+    whole = (raw + secret_of(key, query, raw) for raw in signed)
+    return [base64.urlsafe_b64encode(raw).decode() for raw in whole]
+
+
+def secret_of(key: bytes, query: str, raw: bytes) -> bytes:
+    """The secret of a token, from the bytes that are shown of it."""
+    place = b"tamis secret\0" + query_bytes(query) + raw[:NONCE]
+    return hmac.digest(key, place, "sha256")[:_SECRET]
 
 
 def opened_token(public: bytes, query: str, token: str) -> bytes | None:
-    """The bytes of a token of this query; None if it is forged, or of another query."""
+    """The bytes of what is shown of a token; None if it is forged, or of another query."""
     if not _FORM.fullmatch(token):
         return None
     raw = base64.urlsafe_b64decode(token)

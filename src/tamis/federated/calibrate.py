@@ -40,7 +40,11 @@ _TRIES = 20  # five are enough, unless delta is so small that it is not known we
 _CHECKS = 4  # of a rate that is nearly right
 _TERMS = 60  # of a series whose terms are halved at least
 _CHUNK = 64  # thresholds that are looked at together, at first
-_TOO_SMALL = "no threshold is enough for so small a delta; take a larger one."
+_LEAST = 1e-72  # delta, whose certificate is checked with 256 binary places
+_TOO_SMALL = (
+    "no threshold whose certificate can be checked is enough; take a larger epsilon, another delta "
+    "or fewer rounds."
+)
 _LARGE = 700.0  # epsilon beyond which e^epsilon is not a float
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -92,11 +96,11 @@ class Promise:
         """Refuse what no rate and threshold can meet."""
         if not highest_rate(self.epsilon):
             raise InvalidInput("epsilon is too small for any sampling rate; take 2^-31 or more.")
-        least = 0.0 if self.exact else self.grid().least(self.rounds * (1 + self.replaced))
+        least = _LEAST if self.exact else self.grid().least(self.rounds * (1 + self.replaced))
         if self.delta < least:
+            where = "" if self.exact else " where rounds, or both items of a client, are added up"
             raise InvalidInput(
-                f"delta must be at least {least:.0e} where rounds, or both items of a client, are "
-                "added up."
+                f"delta must be at least {least:.0e}{where}: of less no certificate can be checked."
             )
 
     def smallest_threshold(self, parts: int) -> int:

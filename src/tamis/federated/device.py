@@ -26,7 +26,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from email.utils import parsedate
 from fractions import Fraction
 from http.client import HTTPException
@@ -49,6 +49,8 @@ FORMAT = 1  # of specifications, reports and the state of a device
 PARTS = 1 << 32  # a coin is one comparison of 32 bits
 LONGEST_TEXT = 1 << 20  # of a specification, in bytes
 LONGEST_ANSWER = 4096  # in bytes
+MOST_TAU = 100_000  # beyond that nobody checks what a query costs
+SHOWN = 112  # characters of a token that the server sees
 HEAD = 16 + 2  # of a body: the report id and the round
 SEALED = 32 + 16  # what sealing adds: a public key of its own, and a tag
 KINDS = ("histogram", "heavy hitters", "quantiles")
@@ -184,19 +186,24 @@ def highest_parts(epsilon: float) -> int:
 
 
 def least_delta(parts: int, tau: int, epsilon: float) -> Fraction:
-    """The exact delta of one round, but for rounding: Pr[A >= tau] - e^epsilon Pr[B >= tau].
+    """The delta of one round, rounded up a little: Pr[A >= tau] - e^epsilon Pr[B >= tau].
 
     A counts those kept of one device more than B, and their number is that which tells most.
     """
-    growth, p = Fraction(Context(prec=60).exp(Decimal(repr(epsilon)))), Fraction(parts, PARTS)
-    most = max(tau, -int(-(tau - 1) // (1 - (1 - p) / growth)))
-    if most > 1 << 14:
-        return Fraction(0)  # so small a rate that this is not worth the time
-    chance, below = (1 - p) ** (most - 1), Fraction(0)
-    for count in range(tau):  # of `most` - 1 others
-        below, last = below + chance, chance
-        chance = chance * p * (most - 1 - count) / ((1 - p) * (count + 1))
-    return p * last - (growth - 1) * (1 - below)
+    need(tau <= MOST_TAU, f"tau is more than {MOST_TAU:,}: what the query costs cannot be checked.")
+    # 1 - below may be as small as delta / e^epsilon, and must be known to 40 digits and more.
+    exact = Context(prec=160 + int(epsilon), Emin=-(10**9), Emax=10**9)
+    growth, p = exact.exp(Decimal(repr(epsilon))), exact.divide(Decimal(parts), Decimal(PARTS))
+    with localcontext(exact):
+        kept_less = 1 - (1 - p) / growth
+        most = max(tau, int(((tau - 1) / kept_less).to_integral_value(ROUND_CEILING)))
+        chance, below, odds = (1 - p) ** (most - 1), Decimal(0), p / (1 - p)
+        last = chance
+        for count in range(tau):  # of `most` - 1 others
+            below, last = below + chance, chance
+            chance = chance * odds * (most - 1 - count) / (count + 1)
+        cost = p * last - (growth - 1) * (1 - below)
+        return Fraction(cost + abs(cost) * Decimal("1e-40"))
 
 
 def longest_answer(kind: str, schema: Any, task: Any) -> int:
@@ -324,27 +331,44 @@ def body_size(specification: Specification) -> int:
     return HEAD + specification.size + SEALED
 
 
-def seal(specification: Specification, report: bytes, said: bytes | None) -> bytes:
-    """A report as it is sent: its id (16 bytes), the round, and what only the aggregator opens."""
+def token_parts(token: object) -> tuple[str, bytes]:
+    """What the server sees of a token, and the secret that it does not: reports are sealed with it.
+
+    Whoever has only the first part can spend the token, but not say anything under it.
+    """
+    if not isinstance(token, str) or not re.fullmatch(r"[A-Za-z0-9_-]{144}", token):
+        raise Refused("a token has 144 letters, digits, - or _.")
+    return token[:SHOWN], base64.urlsafe_b64decode(token[SHOWN:])
+
+
+def seal(
+    specification: Specification, report: bytes, said: bytes | None, secret: bytes = b""
+) -> bytes:
+    """A report as it is sent: its id (16 bytes), the round, and what only the aggregator opens.
+
+    Only if ``secret`` is that of the token, which the aggregator knows too, will it be opened.
+    """
     need(len(report) == 16, "a report id must be 16 bytes.")
     plain = bytes([said is not None]) + len(said or b"").to_bytes(2, "big") + (said or b"")
     need(len(plain) <= specification.size, f"an answer has at most {specification.size - 3} bytes.")
     plain = plain.ljust(specification.size, b"\0")
     key = X25519PublicKey.from_public_bytes(decoded(specification.seal, "seal", 32))
     try:
-        sealed = _SUITE.encrypt(plain, key, info=_bound(specification, report))
+        sealed = _SUITE.encrypt(plain, key, info=_bound(specification, report, secret))
     except ValueError:
         raise Refused("seal is not a key that reports can be sealed with.") from None
     return report + specification.round.to_bytes(2, "big") + sealed
 
 
-def unseal(specification: Specification, body: bytes, private: X25519PrivateKey) -> bytes | None:
+def unseal(
+    specification: Specification, body: bytes, private: X25519PrivateKey, secret: bytes = b""
+) -> bytes | None:
     """The answer in a report, None if it is null; refused if it was not sealed for this place."""
     need(len(body) == body_size(specification), "a report must have the size of its round.")
     report, number, sealed = body[:16], int.from_bytes(body[16:HEAD], "big"), body[HEAD:]
     need(number == specification.round, "the report is of another round.")
     try:
-        plain = _SUITE.decrypt(sealed, private, info=_bound(specification, report))
+        plain = _SUITE.decrypt(sealed, private, info=_bound(specification, report, secret))
     except (InvalidTag, ValueError):
         raise Refused("the report cannot be opened.") from None
     there, size = plain[0], int.from_bytes(plain[1:3], "big")
@@ -354,9 +378,9 @@ def unseal(specification: Specification, body: bytes, private: X25519PrivateKey)
     return said if there else None
 
 
-def _bound(specification: Specification, report: bytes) -> bytes:
+def _bound(specification: Specification, report: bytes, secret: bytes) -> bytes:
     """What a seal is bound to, so that a report can be opened in its own place only."""
-    return b"tamis report\0" + _place(specification) + report
+    return b"tamis report\0" + _place(specification) + report + secret
 
 
 def _place(specification: Specification) -> bytes:
@@ -562,8 +586,7 @@ class Device:
         then it is refused.
         """
         query_bytes(query)
-        fits = re.fullmatch(r"[A-Za-z0-9_-]{112}", str(token))
-        need(fits, "a token has 112 letters, digits, - or _.")
+        shown, secret = token_parts(token)
         time.sleep(self.jitter * _fraction())
         envelope = self._get(f"/queries/{query}")
         asked = opened(envelope, self._public())
@@ -571,17 +594,19 @@ class Device:
         self.check(asked)
         digest = hashlib.sha256(envelope["specification"].encode()).hexdigest()
         said, wrong = _said(asked, item)
-        if body := self._prepared(asked, digest, said):
-            self._asked(f"/queries/{query}/reports", body, token)
+        if body := self._prepared(asked, digest, said, secret):
+            self._asked(f"/queries/{query}/reports", body, shown)
             with changed(Path(self.state)) as state:
                 state["queries"][query]["rounds"][str(asked.round)]["body"] = ""
         if wrong is not None:
-            raise wrong
+            raise Refused(f"{wrong} A null report was sent for this round, and it stays.")
 
     def _public(self) -> Ed25519PublicKey:
         return Ed25519PublicKey.from_public_bytes(base64.b64decode(self.signer))
 
-    def _prepared(self, asked: Specification, digest: str, said: bytes | None) -> bytes:
+    def _prepared(
+        self, asked: Specification, digest: str, said: bytes | None, secret: bytes
+    ) -> bytes:
         """The report to send, made and charged the first time; empty if it has been taken."""
         number = str(asked.round)
         terms = {name: getattr(asked, name) for name in TERMS}
@@ -598,7 +623,7 @@ class Device:
                 need(known["terms"][name] == terms[name], f"the query has changed its {name}.")
             if number not in known["rounds"]:
                 counts = kept(asked, bytes.fromhex(state["secret"]))
-                body = seal(asked, os.urandom(16), said if counts else None)
+                body = seal(asked, os.urandom(16), said if counts else None, secret)
                 known["rounds"][number] = {"digest": digest, "body": body.hex()}
             mine = known["rounds"][number]
             need(mine["digest"] == digest, "the specification of this round has changed.")

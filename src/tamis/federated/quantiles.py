@@ -285,6 +285,16 @@ class QuantileTable(Tabular):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in self.table.column_names)
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{value:,}</td>' for value in row.values())}</tr>"
+            for row in self.table.to_pylist()
+        )
+        g = self.mechanism.guarantee
+        said = f"epsilon {g.epsilon:g}, delta {g.delta:g} for one client"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><p>{said}</p>"
+
 
 def check_domain(domain: object) -> int:
     whole = isinstance(domain, (int, np.integer)) and not isinstance(domain, bool)

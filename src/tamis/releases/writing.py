@@ -13,8 +13,11 @@ from tamis.privacy.errors import InvalidInput, shown
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[BinaryIO]:
-    """A file beside the target that takes its place, durably, when all is written."""
+def whole_file(path: str | Path, private: bool = False) -> Iterator[BinaryIO]:
+    """A file beside the target that takes its place, durably, when all is written.
+
+    A ``private`` one is for its owner alone.
+    """
     target = as_path(path)
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tamis-", suffix=".part")
@@ -25,7 +28,7 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
+        os.chmod(name, 0o600 if private else 0o666 & ~_umask())
         os.replace(name, target)
     except OSError as error:
         Path(name).unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from tamis.federated.device import Specification, answer, body_size, kept, seal
+from tamis.federated.device import Specification, answer, body_size, kept, seal, token_parts
 from tamis.privacy.errors import InvalidInput, shown
 
 Kind = Literal["report", "garbage", "second", "forged"]
@@ -72,7 +72,9 @@ class Fleet:
     ) -> None:
         if len(items) != len(tokens):
             raise InvalidInput("a fleet needs one token for each item.")
-        self.items, self._tokens = items, tokens
+        self.items = items
+        parts = [token_parts(token) for token in tokens]
+        self._tokens, self._hidden = [p[0] for p in parts], [p[1] for p in parts]
         self._faults = faults or Faults()
         self._secrets = [os.urandom(32) for _ in items]
         self._random = np.random.default_rng(seed)
@@ -106,13 +108,13 @@ class Fleet:
         """As a device makes it, once for each round: whoever repeats it sends the same bytes."""
         said = answer(asked, self.items[client])
         counts = kept(asked, self._secrets[client])
-        body = seal(asked, os.urandom(16), said if counts else None)
+        body = seal(asked, os.urandom(16), said if counts else None, self._hidden[client])
         return Letter("report", client, self._tokens[client], body, _text(said), counts)
 
     def _second(self, asked: Specification, client: int) -> Letter:
         """From somebody who has the token too, and tosses no coin."""
         said = answer(asked, self.items[int(self._random.integers(len(self)))])
-        body = seal(asked, os.urandom(16), said)
+        body = seal(asked, os.urandom(16), said, self._hidden[client])
         return Letter("second", client, self._tokens[client], body, _text(said), True)
 
     def _garbage(self, asked: Specification, client: int) -> Letter:

@@ -110,7 +110,7 @@ def _created(
         world.asked(kind, clients),
         world.QUESTIONS[kind],
         window=window,
-        longest=0 if kind == "quantiles" else world.LONGEST,
+        longest=None if kind == "quantiles" else world.LONGEST,
         budget=_BUDGET,
         ledger=ledger,
     )
@@ -121,7 +121,7 @@ class _Attended:
 
     def __init__(self, collector: Collector, store: Store, query: str) -> None:
         self._collector, self._store, self._query = collector, store, query
-        self.enquiry = Enquiry.read(collector.keys.plan(query))
+        self.enquiry = collector.keys.read(query, "plan", Enquiry.read)
         self.stored: list[bool] = []  # of each round, whether all is there and nothing else
 
     def close(self, asked: Specification) -> None:

@@ -100,7 +100,8 @@ def _says(release: Collected) -> str:
             f"{counted(named, 'quantile')} of whole numbers from 0 to {many(about.domain - 1)}."
         )
     items = counted(named, "item") if named else "no item"
-    return f"which answers many clients gave, and about how many gave each. It names {items}."
+    which = "many clients gave" if about.mechanism.tau > 1 else "clients gave"
+    return f"which answers {which}, and about how many gave each. It names {items}."
 
 
 def _question(about: AboutCollected) -> tuple[str, str]:
@@ -123,10 +124,14 @@ def _crowd(about: AboutCollected) -> str:
             f"Nobody stands alone: the search saw only counts of at least {tau:,} different "
             "clients, and counted as empty what fewer were in."
         )
-    alone = " What only one client holds is never named." if tau > 1 else ""
+    if tau == 1:
+        return (
+            "<b>Somebody may stand alone</b>: the threshold is 1, so what a single client holds is "
+            f"named with a probability of {percent(about.mechanism.p)}. Only delta stands for that."
+        )
     return (
         f"Nobody stands alone: each item was given by at least {tau:,} different clients that "
-        f"counted.{alone}"
+        "counted. What only one client holds is never named."
     )
 
 
