@@ -25,7 +25,10 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/ledger.md", "docs/flows.md"])
+PAGES = ["README.md", "docs/guide.md", "docs/ledger.md", "docs/flows.md", "docs/kmeans.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_block_of_python_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from tamis.federated.client import Client
 from tamis.privacy import errors
 from tamis.privacy.ledger import open_ledger
 from tamis.privacy.verify import Refused
+from tamis.releases.clusters import clusters, make
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
 FEDERATED = {
@@ -37,6 +38,12 @@ def test_what_is_for_devices_is_there_too() -> None:
     assert tamis.Collected.__module__ == "tamis.releases.collected.collected"
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         tamis.federated.Nothing  # noqa: B018
+
+
+def test_private_clusters_are_there() -> None:
+    assert {"PrivateKMeans", "Clusters", "kmeans"} <= set(tamis.__all__)
+    assert tamis.kmeans is make.kmeans
+    assert tamis.Clusters is clusters.Clusters
 
 
 def test_the_reference_has_a_place_for_every_name_of_the_federated_part() -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     )
     from tamis.privacy.guarantee import Guarantee
     from tamis.privacy.verify import Refused
+    from tamis.releases.clusters.clusters import Clusters
+    from tamis.releases.clusters.make import kmeans
     from tamis.releases.collected.collected import Collected
     from tamis.releases.make import release
     from tamis.releases.opening import open_release as open
@@ -40,6 +42,7 @@ _FROM = {
     "Bins": "sparse.attributes",
     "BudgetRefused": "privacy.errors",
     "Certificate": "privacy.certificate",
+    "Clusters": "releases.clusters.clusters",
     "Collected": "releases.collected.collected",
     "Custom": "sampling.schemes",
     "Dates": "sparse.attributes",
@@ -61,6 +64,7 @@ _FROM = {
     "StoreUnavailable": "privacy.errors",
     "Summary": "releases.summary.summary",
     "Whole": "sparse.attributes",
+    "kmeans": "releases.clusters.make",
     "open": "releases.opening:open_release",
     "plan": "weighted.plan",
     "release": "releases.make",
@@ -74,6 +78,7 @@ __all__ = [
     "Bins",
     "BudgetRefused",
     "Certificate",
+    "Clusters",
     "Collected",
     "Custom",
     "Dates",
@@ -96,6 +101,7 @@ __all__ = [
     "Summary",
     "Whole",
     "federated",
+    "kmeans",
     "open",
     "plan",
     "release",

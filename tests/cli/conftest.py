@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -45,7 +46,7 @@ Run = Callable[..., Ran]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where commands run: with events, counted words, trips, and a ledger of its own."""
+    """Where commands run: with events, counted words, trips, points, and a ledger of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TAMIS_LEDGER", str(tmp_path / "ledger.sqlite"))
     monkeypatch.setenv("TAMIS_COLLECTOR", str(tmp_path / "collector.sqlite"))
@@ -57,6 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "words.csv").write_text("word,n\n" + counts)
     pq.write_table(trips(), tmp_path / "trips.parquet")
     (tmp_path / "domain.toml").write_text("home = 4001\nwork = 4001\n")
+    pq.write_table(points(), tmp_path / "points.parquet")
     return tmp_path
 
 
@@ -70,6 +72,14 @@ def trips() -> pa.Table:
     """Two cells of sixteen million that are not empty."""
     home, work = [17] * 900 + [4] * 600, [3999] * 900 + [2] * 600
     return pa.table({"home": home, "work": work, "person": [f"p{n}" for n in range(1500)]})
+
+
+def points() -> pa.Table:
+    """Rows about three places."""
+    rng = np.random.default_rng(1)
+    places = np.array([[4, 1, 2], [-4, 1, 3], [2, 4, -1]])[np.arange(3000) % 3]
+    x, y, z = (places + rng.uniform(-0.3, 0.3, places.shape)).T
+    return pa.table({"x": x, "y": y, "z": z, "name": ["somebody"] * 3000})
 
 
 @pytest.fixture

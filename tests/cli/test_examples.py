@@ -22,6 +22,9 @@ MADE = {
     '"visits 2024"': 'tamis budget create "visits 2024" --epsilon 5 --delta 1e-6 --unit user_id',
     '"sales 2024"': 'tamis budget create "sales 2024" --epsilon 5 --delta 1e-6 --unit customer',
     '"trips 2024"': 'tamis budget create "trips 2024" --epsilon 5 --delta 1e-6 --unit person',
+    '"points 2024"': 'tamis budget create "points 2024" --epsilon 5 --delta 1e-6 --unit row',
+    "centers.parquet": "tamis kmeans points.parquet --columns x,y,z -k 3 --epsilon 1 --radius 10 "
+    "-o centers.parquet",
     "summary.parquet": "tamis summarize trips.parquet --domain domain.toml --epsilon 1 "
     "--size 1000 -o summary.parquet",
     "release.parquet": f"tamis release events.parquet --key query {PROMISE} -o release.parquet",

@@ -42,6 +42,6 @@ def test_suggestion_and_plan_on_the_page_are_what_is_printed(shell: Shell) -> No
 def test_every_command_is_on_the_page(tamis: Run) -> None:
     shown = tamis("--help").text
     commands = re.findall(r"^│ ([a-z]+) ", shown, re.MULTILINE)
-    assert len(commands) == 10
+    assert len(commands) == 11
     for command in commands:
         assert f"`tamis {command}`" in PAGE.read_text()

@@ -19,7 +19,7 @@ COMMANDS = (
     "plan", "release", "sanitize", "summarize", "query", "report", "verify", "demo", "budget",
     "budget create", "budget list", "budget show", "budget history", "collect",
     "collect create", "collect serve", "collect tokens", "collect status", "collect close",
-    "collect release", "collect simulate",
+    "collect release", "collect simulate", "kmeans",
 )  # fmt: skip
 RELEASE = ("release", "events.parquet", "--key", "query", *PROMISE)
 

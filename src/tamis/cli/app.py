@@ -10,6 +10,7 @@ from tamis.cli import (
     budget,
     collect,
     demo,
+    kmeans,
     plan,
     query,
     release,
@@ -63,7 +64,8 @@ app.command(summarize.summarize, help_epilogue=summarize.EXAMPLES, sort_key=4)
 app.command(query.query, help_epilogue=query.EXAMPLES, sort_key=5)
 app.command(report.report, help_epilogue=report.EXAMPLES, sort_key=6)
 app.command(verify.verify, help_epilogue=verify.EXAMPLES, sort_key=7)
-app.command(demo.demo, help_epilogue=demo.EXAMPLES, sort_key=9)
+app.command(kmeans.kmeans, help_epilogue=kmeans.EXAMPLES, sort_key=11)
+app.command(demo.demo, help_epilogue=demo.EXAMPLES, sort_key=12)
 
 _budgets = App(
     name="budget",

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from tamis.cli import files, streams
 from tamis.cli import options as o
+from tamis.cli.clusters_questions import CLUSTERS
 from tamis.cli.collected_questions import ITEMS, QUANTILES
 from tamis.cli.release_questions import RELEASE
 from tamis.cli.summary_questions import SUMMARY
@@ -46,6 +47,12 @@ Questions to a release of what devices have reported:
   sum               how many clients hold the items that are named
   quantile P        the row of this quantile, if quantiles were asked for
   rows              all rows
+  "SELECT ..."      SQL on the table release
+
+Questions to a release of clusters:
+  top N             the N largest clusters
+  rows              all clusters
+  nearest A=V B=W   the cluster whose centre is nearest to a point
   "SELECT ..."      SQL on the table release
 
 Questions to a summary:
@@ -87,7 +94,8 @@ def query(
         raise InvalidInput(f"--limit must be at least 0, not {limit}.")
     opened = _open(file)
     kind, others = _kinds(opened)
-    if question.split(None, 1)[:1] and question.split(None, 1)[0].lower() in _SQL:
+    sql = question.split(None, 1)[:1] and question.split(None, 1)[0].lower() in _SQL
+    if sql:
         answer = _run_sql(opened.to_arrow(), question, words, where, kind.table)
     else:
         answer = kind.ask(opened, question, words, where, others)
@@ -95,6 +103,8 @@ def query(
         _show_answer(question, answer, format, json)
     else:
         numbers = [name for name in kind.numbers if name not in opened.about.key]
+        if not (sql or json or format):
+            answer = kind.shown(answer)
         _show_table(answer, limit, format, json, numbers)
 
 
@@ -108,16 +118,19 @@ def _open(path: str) -> Any:
 
 def _kinds(opened: Any) -> tuple[Kind, tuple[Kind, ...]]:
     """Of which kind it is, and which others people may take it for, the likeliest first."""
+    from tamis.releases.clusters.clusters import Clusters
     from tamis.releases.collected.collected import Collected
     from tamis.releases.summary.summary import Summary
 
     if isinstance(opened, Summary):
-        return SUMMARY, (RELEASE, ITEMS, QUANTILES)
+        return SUMMARY, (RELEASE, ITEMS, QUANTILES, CLUSTERS)
+    if isinstance(opened, Clusters):
+        return CLUSTERS, (RELEASE, SUMMARY, ITEMS, QUANTILES)
     if not isinstance(opened, Collected):
-        return RELEASE, (SUMMARY, ITEMS, QUANTILES)
+        return RELEASE, (SUMMARY, ITEMS, QUANTILES, CLUSTERS)
     if opened.about.kind == "quantiles":
-        return QUANTILES, (ITEMS, RELEASE, SUMMARY)
-    return ITEMS, (QUANTILES, RELEASE, SUMMARY)
+        return QUANTILES, (ITEMS, RELEASE, SUMMARY, CLUSTERS)
+    return ITEMS, (QUANTILES, RELEASE, SUMMARY, CLUSTERS)
 
 
 def _run_sql(table: pa.Table, sql: str, words: list[str], where: str | None, name: str) -> pa.Table:

@@ -31,13 +31,15 @@ class Question:
 class Kind:
     """What a file can be: its name, that of its table in SQL, and its questions.
 
-    ``numbers`` are columns of its answers that are written as 1,234.5.
+    ``numbers`` are columns of its answers that are written as 1,234.5; ``shown`` is what is made of
+    a table of answers before it is printed for a person.
     """
 
     name: str
     table: str
     numbers: tuple[str, ...]
     questions: Mapping[str, Question]
+    shown: Callable[[pa.Table], pa.Table] = lambda table: table
 
     def ask(
         self,

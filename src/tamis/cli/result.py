@@ -11,11 +11,12 @@ from tamis.privacy.errors import counted
 
 if TYPE_CHECKING:
     from tamis.privacy.guarantee import Guarantee
+    from tamis.releases.clusters.clusters import Clusters
     from tamis.releases.release import Release
     from tamis.releases.summary.summary import Summary
 
 
-def save(made: Release | Summary, target: files.Target | None) -> None:
+def save(made: Release | Summary | Clusters, target: files.Target | None) -> None:
     if target is None:
         return
     try:
@@ -24,8 +25,13 @@ def save(made: Release | Summary, target: files.Target | None) -> None:
         raise Failed(f"{error} The release had been drawn: what it cost is spent.") from None
 
 
-def tell(made: Release | Summary, target: files.Target | None, promised: str, free: str) -> None:
-    """What was guaranteed, in a line or two; ``free`` is the option that costs nothing."""
+def tell(
+    made: Release | Summary | Clusters,
+    target: files.Target | None,
+    promised: str,
+    free: str | None = None,
+) -> None:
+    """What was guaranteed, in a line or two; ``free`` is an option that costs nothing."""
     from tamis.weighted.show import printable
 
     streams.say(printable(promised))
@@ -34,7 +40,7 @@ def tell(made: Release | Summary, target: files.Target | None, promised: str, fr
     if target is None:
         streams.say(
             "nothing is saved: name a file with -o to keep a release; each run draws anew, and "
-            f"what all of them cost adds up ({free} costs nothing)"
+            f"what all of them cost adds up{f' ({free} costs nothing)' if free else ''}"
         )
     elif target.kind != "parquet":
         streams.say("only a Parquet file holds the guarantee and can be verified")
@@ -58,7 +64,7 @@ def promise(g: Guarantee, key: str = "key") -> str:
 
 
 def show(
-    made: Release | Summary,
+    made: Release | Summary | Clusters,
     target: files.Target | None,
     document: dict[str, Any],
     told: Sequence[str],

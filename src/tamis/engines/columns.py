@@ -12,14 +12,14 @@ from tamis.privacy.errors import BadData, InvalidInput
 Types = dict[str, str]
 
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-_NUMBERS = (*WHOLE, "UBIGINT", "HUGEINT", "DECIMAL")
-_FLOATS = ("FLOAT", "DOUBLE")
+NUMBERS = (*WHOLE, "UBIGINT", "HUGEINT", "DECIMAL")
+FLOATS = ("FLOAT", "DOUBLE")
 # an ENUM has a list of all its values, and Parquet has no moments in whole seconds
 _CASTS = {"ENUM": "::VARCHAR", "TIMESTAMP_S": "::TIMESTAMP_MS"}
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _TIMES = ("DATE", "TIME", "TIME_NS", *_MOMENTS)
 NO_NUMBER = "what is not a number; repair these rows, or leave them out"
-_KEYS = (*_NUMBERS, *_TIMES, "VARCHAR", "BOOLEAN", "UUID", "ENUM", "BLOB")
+_KEYS = (*NUMBERS, *_TIMES, "VARCHAR", "BOOLEAN", "UUID", "ENUM", "BLOB")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Columns:
             raise InvalidInput("key, unit and count must name different columns, each once.")
         for name in self.request.key:
             kind = self._kind(name)
-            if kind not in (*_KEYS, *(_FLOATS if self.request.floats else ())):
+            if kind not in (*_KEYS, *(FLOATS if self.request.floats else ())):
                 raise InvalidInput(
                     f"key {name!r} is of type {kind}; keys are text, whole numbers, dates or the "
                     "like: convert it to text first."
@@ -81,7 +81,7 @@ class Columns:
         name, kind = identifier(self.request.count), self._kind(self.request.count)
         if kind == "VARCHAR":
             return [f"TRY_CAST({name} AS DECIMAL(38, 9)) AS many"]
-        if kind not in (*_NUMBERS, *_FLOATS):
+        if kind not in (*NUMBERS, *FLOATS):
             raise BadData(
                 f"{self.request.count} must hold whole numbers, but its type is {kind}; convert it."
             )
@@ -96,7 +96,7 @@ class Columns:
 
     def bad_counts(self) -> dict[str, str]:
         """Conditions on counts that must not hold, and what to say then."""
-        floating = self._kind(self.request.count or "") in _FLOATS
+        floating = self._kind(self.request.count or "") in FLOATS
         most = "2::HUGEINT ** 53" if floating else "2::HUGEINT ** 62"
         missing = "many IS NULL" + (f" OR {_not_a_number('many')}" if floating else "")
         return {
@@ -108,7 +108,7 @@ class Columns:
 
     def no_unit(self) -> str:
         """The condition that a row belongs to no one."""
-        floating = self._kind(self.request.unit or "") in _FLOATS
+        floating = self._kind(self.request.unit or "") in FLOATS
         return "owner IS NULL" + (f" OR {_not_a_number('owner')}" if floating else "")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from tamis.engines.attempt import attempt
-from tamis.engines.columns import Columns
+from tamis.engines.columns import Columns, Types
 from tamis.engines.condition import check_condition, columns_of
 from tamis.engines.database import Database, Progress
+from tamis.engines.numbers import Floats, Numbers
 from tamis.engines.pairs import Pairs
 from tamis.engines.protocol import Counted, Engine, Ints, Request
 from tamis.engines.source import Source, source_of
@@ -61,23 +63,32 @@ class DuckDB:
         pairs = Pairs(self._database, rows, columns, at_once)
         return _Counted(self, columns, pairs)
 
+    def numbers(
+        self,
+        data: Any,
+        names: Sequence[str],
+        where: str | None = None,
+        table: str | None = None,
+    ) -> Floats:
+        """These columns of all rows, as floats: read whole, and refused if one is not finite."""
+        self._database.step("reading", 0)
+        source = self._opened(data, table)
+        source, types = self._typed(source, {*names} | columns_of(where))
+        wanted = Numbers(tuple(names), types, listed=not source.untyped)
+        self._database.step("reading", 50)
+        chosen = self._chosen(source, where, types)
+        return wanted.matrix(
+            self._database.run(f"SELECT {wanted.selected()} FROM {chosen}", "to_arrow_table")
+        )
+
     # --- reading ---------------------------------------------------------------------------------
 
     def _read(self, data: Any, request: Request, table: str | None) -> tuple[str, Columns]:
         """The rows to be counted, as a table in SQL, and their columns."""
-        self._turn += 1
-        source = source_of(data, table)
-        self._database.wrong = f"{source.name} cannot be counted; is it damaged, or changing?"
-        if source.untyped:
-            self._database.wrong = (
-                f"{source.name} has lines that do not fit, or text that is not in UTF-8"
-            )
-        self._open(source)
+        source = self._opened(data, table)
         source, columns = self._columns(source, request)
-        self._check_where(source, request.where, columns)
-        where = f" WHERE ({request.where}\n)" if request.where is not None else ""
-        rows = f"SELECT {columns.selected(binary=source.attach is not None)} FROM "
-        rows = f"({rows} (SELECT * FROM {source.table}{where}))"
+        chosen = self._chosen(source, request.where, columns.types)
+        rows = f"(SELECT {columns.selected(binary=source.attach is not None)} FROM {chosen})"
         if request.nulls == "drop":
             there = " AND ".join(f"{key} IS NOT NULL" for key in columns.keys)
             rows = f"(SELECT * FROM {rows} WHERE {there})"
@@ -87,10 +98,19 @@ class DuckDB:
         self._database.make("rows", f"SELECT * FROM {rows}")  # it is needed twice, and slow to read
         return "temp.rows", columns
 
-    def _open(self, source: Source) -> None:
+    def _opened(self, data: Any, table: str | None) -> Source:
+        """The data, in the place of what was read before."""
+        self._turn += 1
+        source = source_of(data, table)
+        self._database.wrong = f"{source.name} cannot be counted; is it damaged, or changing?"
+        if source.untyped:
+            self._database.wrong = (
+                f"{source.name} has lines that do not fit, or text that is not in UTF-8"
+            )
         self._database.attach(source, f"{source.name} cannot be opened as a DuckDB database")
         if source.registered is not None:
             self._database.show("data", self._arrow(source.registered))
+        return source
 
     def _arrow(self, data: Any) -> pa.Table:
         """Data as an Arrow table."""
@@ -105,17 +125,25 @@ class DuckDB:
 
     def _columns(self, source: Source, request: Request) -> tuple[Source, Columns]:
         """The columns that are there."""
+        named = {n for n in (*request.key, request.unit, request.count) if n is not None}
+        source, types = self._typed(source, named | columns_of(request.where))
+        return source, Columns(request, types, listed=not source.untyped)
+
+    def _typed(self, source: Source, wanted: set[str]) -> tuple[Source, Types]:
         wrong = f"{source.name} cannot be read; is it damaged, or of another kind than it says?"
         if source.attach is not None:
             wrong = f"{source.name} has no such table, or the query in table= is not valid"
-        named = {n for n in (*request.key, request.unit, request.count) if n is not None}
-        source, types = self._database.typed(source, wrong, named | columns_of(request.where))
-        return source, Columns(request, types, listed=not source.untyped)
+        return self._database.typed(source, wrong, wanted)
 
-    def _check_where(self, source: Source, where: str | None, columns: Columns) -> None:
+    def _chosen(self, source: Source, where: str | None, types: Types) -> str:
+        """The rows with a condition, as a table in SQL."""
         if where is None:
-            return
-        check_condition(where, columns.types, columns.listed)
+            return f"(SELECT * FROM {source.table})"
+        self._check_where(source, where, types)
+        return f"(SELECT * FROM {source.table} WHERE ({where}\n))"
+
+    def _check_where(self, source: Source, where: str, types: Types) -> None:
+        check_condition(where, types, listed=not source.untyped)
         if source.attach is not None and self._database.holds(_OWN_FUNCTIONS):
             raise InvalidInput(
                 f"{source.name} has functions of its own, which could look at other rows: filter "

@@ -13,18 +13,20 @@ import pyarrow.parquet as pq
 
 from tamis.privacy.errors import BadData
 from tamis.releases.about import About, read_about
+from tamis.releases.clusters.about import CLUSTERS, AboutClusters, read_about_clusters
 from tamis.releases.collected.about import COLLECTED, AboutCollected, read_about_collected
 from tamis.releases.digest import digest, json_text, type_in_words
 from tamis.releases.summary.about import SUMMARY, AboutSummary, read_about_summary
 from tamis.releases.writing import as_path, whole_file
 
 NAME = b"tamis"
-AnyAbout = About | AboutSummary | AboutCollected
+AnyAbout = About | AboutSummary | AboutCollected | AboutClusters
 
 
 _READ: dict[object, Callable[[Any], AnyAbout]] = {
     SUMMARY: read_about_summary,
     COLLECTED: read_about_collected,
+    CLUSTERS: read_about_clusters,
 }
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tamis.releases import file
+from tamis.releases.clusters.about import AboutClusters
+from tamis.releases.clusters.clusters import Clusters
 from tamis.releases.collected.about import AboutCollected
 from tamis.releases.collected.collected import Collected
 from tamis.releases.release import Release
@@ -15,11 +17,13 @@ from tamis.weighted.sample import PrivateSample
 
 
 def open_release(path: str | Path) -> Any:
-    """Open a release file: a `Release`, a `Summary` or a `Collected`, whichever it holds.
+    """Open a release file: a `Release`, `Summary`, `Collected` or `Clusters`, whichever it holds.
 
     What was changed in it is refused: the rows, and what it says about itself, must fit the digest.
     """
     table, about = file.read(path)
+    if isinstance(about, AboutClusters):
+        return Clusters(table, about)
     if isinstance(about, AboutCollected):
         return Collected(table, about)
     if isinstance(about, AboutSummary):

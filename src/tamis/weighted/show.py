@@ -9,10 +9,14 @@ from itertools import accumulate
 from typing import Any
 from unicodedata import category, east_asian_width
 
+import numpy as np
 import pyarrow as pa
+
+from tamis.sampling.arrow import column_of
 
 ROWS = 10  # so many are shown
 _WIDEST = 40  # columns of a terminal for one cell
+_DIGITS = 5  # of a float that is rounded
 _LONGEST = 100  # characters in it, because some take no room
 
 
@@ -60,6 +64,16 @@ def column(name: str, values: Iterable[Any], grouped: bool = True) -> Column:
     held = list(values)
     right = any(isinstance(v, (int, float)) and not isinstance(v, bool) for v in held)
     return Column([_cell(name, False), *(_cell(v, grouped) for v in held)], right)
+
+
+def rounded(table: pa.Table, numbers: Sequence[str]) -> pa.Table:
+    """Floats that are not among the ``numbers`` with a few digits only, to be shown."""
+    for place, name in enumerate(table.column_names):
+        if name not in numbers and pa.types.is_floating(table.schema.field(place).type):
+            values = table.column(place).to_numpy(zero_copy_only=False).tolist()
+            short = np.array([float(f"{value:.{_DIGITS}g}") for value in values])
+            table = table.set_column(place, name, column_of(short))
+    return table
 
 
 def side_by_side(shown: Sequence[Column]) -> str:

@@ -164,7 +164,8 @@ def _value(value: int | None) -> str:
 def _entry(about: AnyAbout) -> str:
     if about.entry is None:
         return "<p>No ledger was named, so nothing says what else was spent on the same data.</p>"
-    rows = [[safe(name), f"<code>{safe(value)}</code>"] for name, value in about.entry.items()]
+    entry = sorted(about.entry.items())
+    rows = [[safe(name), f"<code>{safe(value)}</code>"] for name, value in entry]
     return table(["entry of the ledger", "value"], rows, "Charged to a budget", "ledger")
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from tamis.releases.clusters.clusters import Clusters
 from tamis.releases.collected.collected import Collected
 from tamis.releases.release import Release
-from tamis.releases.report import advice, collected_page, promise
+from tamis.releases.report import advice, clusters_page, collected_page, promise
 from tamis.releases.report.figures import error_figure, naming_figure, numbers, sizes
 from tamis.releases.report.rows import top_keys
 from tamis.releases.report.summary_page import sections as summary_sections
@@ -17,7 +18,7 @@ from tamis.releases.report.ways import Way, ways
 from tamis.releases.summary.summary import Summary
 from tamis.releases.writing import whole_file
 
-Opened = Release | Summary | Collected
+Opened = Release | Summary | Collected | Clusters
 
 
 def write_report(opened: Opened, path: str | Path) -> None:
@@ -26,7 +27,8 @@ def write_report(opened: Opened, path: str | Path) -> None:
     It says what is guaranteed, what to expect of the method, which keys are the most frequent, what
     was spent, and how to read, verify and cite the release. Everything in it comes from the
     release, so it is as private, and the same release always gives the same bytes. The page of a
-    summary has a heat map of its first two attributes, and that of quantiles a picture of them.
+    summary has a heat map of its first two attributes, and those of quantiles and of clusters a
+    picture of them.
     """
     with whole_file(path) as file:
         file.write(page(opened).encode())
@@ -40,6 +42,9 @@ def page(opened: Opened) -> str:
     if isinstance(opened, Collected):
         told = collected_page.sections(opened)
         return _whole("release", collected_page.title(opened), told, library)
+    if isinstance(opened, Clusters):
+        names = f"clusters in {several(opened.about.columns)}"
+        return _whole("release", names, clusters_page.sections(opened), library)
     return _whole("release", several(opened.about.key), _sections(opened), library)
 
 

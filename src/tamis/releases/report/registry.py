@@ -9,9 +9,11 @@ privacy units is left out because it is not private.
 from __future__ import annotations
 
 from tamis.releases.about import About
+from tamis.releases.clusters.clusters import Clusters
 from tamis.releases.collected.collected import Collected
 from tamis.releases.release import Release
 from tamis.releases.report.promise import scheme_in_words
+from tamis.releases.report.registry_clusters import clusters_deployment
 from tamis.releases.report.registry_collected import collected_deployment
 from tamis.releases.report.registry_common import (
     FILL_IN,
@@ -38,12 +40,14 @@ _PAPER: dict[str, Value] = {
 }
 
 
-def registry_yaml(opened: Release | Summary | Collected) -> str:
+def registry_yaml(opened: Release | Summary | Collected | Clusters) -> str:
     """The guarantee of a release, or a summary, in YAML; all in it comes from the release alone."""
     if isinstance(opened, Summary):
         return as_yaml(summary_deployment(opened))
     if isinstance(opened, Collected):
         return as_yaml(collected_deployment(opened))
+    if isinstance(opened, Clusters):
+        return as_yaml(clusters_deployment(opened))
     about, columns = opened.about, ", ".join(opened.about.key)
     description = (
         f"Which values of {columns} occur, with estimated frequencies and "

@@ -104,7 +104,7 @@ def model(
         "Not recorded in a ledger."
         if about.entry is None
         else f"Charged to a budget {charged}; entry of the ledger: "
-        + ", ".join(f"{name} {value}" for name, value in about.entry.items())
+        + ", ".join(f"{name} {value}" for name, value in sorted(about.entry.items()))
         + "."
     )
     return {

@@ -54,15 +54,23 @@ class Label:
 class Line:
     """A line in one of the styles of the page, such as ``one``, and its name."""
 
-    x: npt.NDArray[np.int64]
+    x: npt.NDArray[np.int64] | Floats
     y: Floats
     style: str
     label: Label
 
 
-def chart(x: Axis, y: Axis, lines: Sequence[Line], name: str, title: str, described: str) -> str:
+def chart(
+    x: Axis,
+    y: Axis,
+    lines: Sequence[Line],
+    name: str,
+    title: str,
+    described: str,
+    dots: Sequence[str] = (),
+) -> str:
     """A chart with a title and a description for those who do not see it."""
-    parts = [grid(x, y), *(_path(x, y, line) for line in lines)]
+    parts = [grid(x, y), *(_path(x, y, line) for line in lines), *dots]
     parts += [_label(line.label, line.style) for line in lines]
     return picture((WIDTH, HEIGHT), parts, name, title, described)
 

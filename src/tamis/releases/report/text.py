@@ -70,10 +70,10 @@ def one_in(probability: float) -> str:
 def frequency(value: float) -> str:
     """A frequency on an axis.
 
-    >>> frequency(20_000), frequency(5_000_000)
-    ('20,000', '5×10⁶')
+    >>> frequency(20_000), frequency(5_000_000), frequency(1e-5)
+    ('20,000', '5×10⁶', '10⁻⁵')
     """
-    return small(value) if value >= 1e6 else f"{value:,.6g}"
+    return small(value) if value >= 1e6 or value < 1e-4 else f"{value:,.6g}"
 
 
 def percent(share: float) -> str:

@@ -1,0 +1,1 @@
+"""Private centres of clusters, as a file."""
