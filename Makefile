@@ -54,6 +54,7 @@ papers: $(READY) ## Regenerate the figures and tables of the papers
 	$(BIN)/python papers/weighted/figures.py
 	$(BIN)/python papers/sparse/figures.py
 	$(BIN)/python papers/federated/figures.py
+	$(BIN)/python papers/importance/figures.py
 
 format: $(READY) ## Put the code in its standard form
 	$(BIN)/ruff check --fix .

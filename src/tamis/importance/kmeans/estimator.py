@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from tamis.importance.checks import share
 from tamis.importance.kmeans.grid import MOST_ROWS, Floats, Grid
-from tamis.importance.kmeans.plan import Schedule, Spending, fitting_steps
+from tamis.importance.kmeans.plan import USUAL, Schedule, Spending, check_noise, fitting_steps
 from tamis.importance.kmeans.run import Middle, centre_around, middle_of, search
-from tamis.importance.kmeans.sampled import Kind, Sampling, sampling
+from tamis.importance.kmeans.sampled import Kind, Sampling, least_spent, sampling
 from tamis.importance.kmeans.totals import Ints, Points
 from tamis.importance.sample import poisson
 from tamis.privacy.certificate import Certificate
@@ -39,6 +39,7 @@ except ImportError as missing:
 
 _SAMPLERS = ("full", "optimal", "coreset", "uniform")
 _RATES = {"full": 1.0, "optimal": 1.0, "coreset": 0.1, "uniform": 0.1}
+_LEAST_RATE = 1e-4  # with less, even many rows leave a sample of almost none
 _MOST_STEPS = 1000
 
 
@@ -65,9 +66,9 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         ``rate`` the fewest for the noise it has; "coreset" and "uniform" are the paper's others.
     rate
         The share of rows that are sampled: of the farthest ones ("optimal"; 1 by default), of all
-        ("uniform"), about, on average ("coreset"; both 0.1 by default).
+        ("uniform"), about, on average ("coreset"; both 0.1 by default). At least 0.0001.
     mixing
-        Of "coreset": from near 0 (as likely as far out) to 1 (uniform).
+        Of "coreset": from 0.0001 (as likely as far out) to 1 (uniform).
     init
         "private" finds seeds privately; "random" starts anywhere, which is rarely good.
     max_iter
@@ -129,6 +130,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         guarantee = Guarantee(self.epsilon, 0.0, unit="row")
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         grid = self._grid(rows.shape[1])
+        self._check_noise(grid, rows.shape[1], Spending.of(exactly(guarantee.epsilon)))
         if not self.n_clusters <= len(rows) <= MOST_ROWS:
             raise InvalidInput(
                 f"n_clusters = {self.n_clusters} is more than there are rows (or there are more "
@@ -158,8 +160,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self._n_features_out = len(self.cluster_centers_)
 
     def _sampling(self, budget: Fraction, dimensions: int, middle: Middle) -> Sampling:
-        rate = _RATES[self.sampler] if self.rate is None else self.rate
-        return sampling(self.sampler, rate, self.mixing, budget, dimensions, middle)
+        return sampling(self.sampler, self._rate, self.mixing, budget, dimensions, middle)
+
+    @property
+    def _rate(self) -> float:
+        return _RATES[self.sampler] if self.rate is None else self.rate
 
     def _steps(self, spent: Fraction, points: Points, middle: Middle) -> int:
         if self.max_iter != "auto":
@@ -211,8 +216,16 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if self.rate is not None:
             if self.sampler == "full":
                 raise InvalidInput("rate is for a sampler; choose sampler='optimal', for example.")
-            share(self.rate, "rate", above=True)
-        share(self.mixing, "mixing", above=True)
+            _large_enough(self.rate, "rate")
+        _large_enough(self.mixing, "mixing")
+
+    def _check_noise(self, grid: Grid, dimensions: int, spending: Spending) -> None:
+        sampled, spent = self.sampler != "full", spending.search
+        if sampled:
+            spent = least_spent(self.sampler, self._rate, self.mixing, spent)
+        steps = USUAL if self.max_iter == "auto" else int(self.max_iter)
+        schedule = Schedule.of(spent, steps, self.init, sampled)
+        check_noise(spending, schedule, grid.steps, dimensions)
 
     def _grid(self, dimensions: int) -> Grid:
         if (self.bounds is None) == (self.radius is None):
@@ -228,6 +241,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         return tags
+
+
+def _large_enough(value: object, name: str) -> None:
+    if share(value, name, above=True) < _LEAST_RATE:
+        raise InvalidInput(f"{name} must be at least {_LEAST_RATE}, not {shown(value)}.")
 
 
 def _sampled(places: Floats, chosen: Sampling) -> Points:

@@ -49,8 +49,9 @@ class Grid:
                 f"radius must be a number above 0, the largest sum of absolute values of a point "
                 f"that counts in full, not {shown(radius)}."
             )
-        # A point that is far out is moved to the ball along its direction, if it is not too far.
-        far = np.full(dimensions, 2.0**20 * size)
+        # A point that is far out is moved to the ball along its direction, if it is not so far
+        # that its norm would have more than 52 bits.
+        far = np.full(dimensions, 2.0 ** min(20, 28 - dimensions.bit_length()) * size)
         return cls(-far, far, size)
 
     @property
@@ -74,9 +75,9 @@ class Grid:
             own = placed[rows]
             np.clip(points[rows], self.low, self.high, out=own)
             own -= self.middle
-            own /= self.step
+            own *= 1 / self.step  # a power of two: exact
             np.trunc(own, out=own)
-            shorten(own, np.abs(own).sum(axis=1), self.steps)
+            shorten(own, l1_norms(own), self.steps)
 
         in_parts(part, len(points))
         return placed
@@ -84,6 +85,11 @@ class Grid:
     def back(self, placed: Floats) -> Floats:
         """Points of the grid in the units of the data, within the bounds."""
         return np.clip(placed * self.step + self.middle, self.low, self.high)
+
+
+def l1_norms(points: Floats) -> Floats:
+    """Of whole numbers, so that the order in which they are added does not matter."""
+    return np.asarray(np.abs(points) @ np.ones(points.shape[1]))
 
 
 def shorten(points: Floats, norms: Floats, radius: int) -> None:
@@ -98,7 +104,7 @@ def _box(bounds: object, dimensions: int) -> tuple[Floats, Floats]:
     try:
         low, high = cast("tuple[object, object]", bounds)
         ends = [np.broadcast_to(np.asarray(end, np.float64), dimensions) for end in (low, high)]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(
             "bounds must be a pair (low, high) of numbers, or of arrays with one number for each "
             f"of the {dimensions} columns."

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from tamis.importance.kmeans.steps import count_share
+from tamis.importance.kmeans.steps import Step, count_share
+from tamis.importance.kmeans.totals import COUNT_BITS
+from tamis.privacy.errors import InvalidInput
+from tamis.privacy.noise import check_rate
 
 Init = Literal["private", "random"]
 
 PER_CLUSTER = 4  # seeds
 _CENTRE, _NORMS, _WIDTHS = Fraction(2, 100), Fraction(2, 100), Fraction(3, 100)
-_USUAL, _FEWER = 4, 2  # steps
+USUAL, _FEWER = 4, 2  # steps
 _SOME_NOISE, _MUCH_NOISE = 0.5, 4.0
 
 
@@ -68,6 +71,28 @@ class Schedule:
     def total(self) -> Fraction:
         return self.seeds + self.widths + self.lloyd
 
+    @property
+    def each(self) -> list[Fraction]:
+        """What one step of either kind spends."""
+        kinds = ((self.seeds, self.seed_steps), (self.lloyd, self.steps))
+        return [part / steps for part, steps in kinds if steps]
+
+
+def check_noise(spending: Spending, schedule: Schedule, radius: int, dimensions: int) -> None:
+    """Refuse, before anything is charged, what would need more noise than 64 bits hold.
+
+    Points are up to twice the radius from the middle, and up to four times from a centre.
+    """
+    steps = [Step(part, 4 * radius, dimensions, 1 << COUNT_BITS) for part in schedule.each]
+    steps.append(Step(spending.centre, radius, dimensions))
+    try:
+        check_rate(min(min(step.count_rate, step.sum_rate) for step in steps))
+    except InvalidInput:
+        raise InvalidInput(
+            "epsilon is too small for so much noise to fit in 64 bits; take a larger epsilon, "
+            "a smaller max_iter, or a larger rate of sampling."
+        ) from None
+
 
 def fitting_steps(search: Fraction, clusters: int, dimensions: int, size: float) -> int:
     """How many steps are worth their noise, for about so many points.
@@ -76,7 +101,7 @@ def fitting_steps(search: Fraction, clusters: int, dimensions: int, size: float)
     parts of how far a coordinate is from 0: d noise / radius.
     """
     share = float(1 - count_share(dimensions))
-    seeds = Schedule.of(search, _USUAL, "private", sampled=False)
+    seeds = Schedule.of(search, USUAL, "private", sampled=False)
     noise = dimensions * seeds.seed_steps / (float(seeds.seeds) * share)
     relative = noise * 2**0.5 * clusters * PER_CLUSTER / size
-    return _USUAL if relative <= _SOME_NOISE else _FEWER if relative <= _MUCH_NOISE else 1
+    return USUAL if relative <= _SOME_NOISE else _FEWER if relative <= _MUCH_NOISE else 1

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from tamis.importance.kmeans.grid import Floats, shorten
-from tamis.importance.kmeans.parallel import in_parts
+from tamis.importance.kmeans.parallel import in_parts, one_thread_each
 from tamis.importance.kmeans.plan import PER_CLUSTER, Schedule, Spending
 from tamis.importance.kmeans.steps import Drawn, Norms, Step, count_share, histogram
 from tamis.importance.kmeans.totals import Points, distances, moves, totals
@@ -126,22 +126,36 @@ def _last_steps(
     epsilon = schedule.lloyd / schedule.steps
     if points.heavy is not None:
         plain = _step(points, epsilon, middle.radius)
-        return lambda found: _moved(found, plain.drawn(*totals(points, found.centres)), False)
+
+        def absolute(found: Found) -> Found:
+            drawn = plain.drawn(*totals(points, found.centres))
+            return _moved(found, drawn, drawn.means, middle.radius)
+
+        return absolute
     away = distances(points, found.centres)
     near = histogram(away, 2 * middle.radius, schedule.widths).quantile(_WITHIN_CLUSTER)
     step = _step(points, epsilon, near)
-    return lambda found: _moved(found, step.drawn(*moves(points, found.centres, near)), True)
+
+    def relative(found: Found) -> Found:
+        drawn = step.drawn(*moves(points, found.centres, near))
+        return _moved(found, drawn, found.centres + drawn.means, middle.radius)
+
+    return relative
 
 
-def _moved(found: Found, drawn: Drawn, relative: bool) -> Found:
-    """Centres at the means of their points; where there is only noise, they stay."""
-    target = found.centres + drawn.means if relative else drawn.means
-    centres = np.where(drawn.alive[:, None], target, found.centres)
+def _moved(found: Found, drawn: Drawn, means: Floats, radius: int) -> Found:
+    """Centres at the means of their points; where there is only noise, they stay.
+
+    No mean of points is beyond the radius. Noise may add up over many steps, and what is compared
+    must stay below 2^53.
+    """
+    centres = np.where(drawn.alive[:, None], means, found.centres)
+    shorten(centres, np.abs(centres).sum(axis=1), radius)
     return Found(centres, np.maximum(drawn.counts, 0.0))
 
 
 def _alive(drawn: Drawn) -> Found:
-    return Found(drawn.means[drawn.alive], drawn.counts[drawn.alive])
+    return Found(drawn.means[drawn.alive], np.maximum(drawn.counts[drawn.alive], 1.0))
 
 
 def _split(drawn: Drawn, middle: Middle) -> Found:
@@ -174,11 +188,14 @@ def _scattered(many: int, dimensions: int, norm: float) -> Floats:
 
 def _merged(found: Found, clusters: int, middle: Middle) -> Found:
     """As many centres as are asked for, of those that were found: no data is looked at."""
-    if len(found.centres) <= clusters:
-        return _with_more(found, clusters - len(found.centres), middle)
+    centres, which = np.unique(found.centres, axis=0, return_inverse=True)
+    sizes = np.bincount(which.ravel(), found.sizes).astype(np.float64)
+    if len(centres) <= clusters:
+        return _with_more(Found(centres, sizes), clusters - len(centres), middle)
     from sklearn.cluster import KMeans
 
     seed = int(randomness.words(1)[0] >> np.uint64(33))
-    best = KMeans(clusters, n_init=20, random_state=seed).fit(found.centres, None, found.sizes)
-    sizes = np.bincount(best.labels_, found.sizes, clusters).astype(np.float64)
-    return Found(np.rint(best.cluster_centers_), sizes)
+    with one_thread_each():
+        best = KMeans(clusters, n_init=20, random_state=seed).fit(centres, None, sizes)
+    merged = np.bincount(best.labels_, sizes, clusters).astype(np.float64)
+    return Found(np.rint(best.cluster_centers_), merged)

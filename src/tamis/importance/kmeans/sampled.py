@@ -59,6 +59,15 @@ def sampling(
     return _made(sampler, _less(low), middle)
 
 
+def least_spent(kind: Kind, rate: float, mixing: float, search: Fraction) -> Fraction:
+    """`sampling` finds no less, wherever the data is: all points are sampled at this rate or more.
+
+    Half of it, so that no rounding matters.
+    """
+    least = rate * mixing if kind == "coreset" else rate
+    return _less(_affordable(least, float(search))) / 2
+
+
 def _made(sampler: Sampler, spent: Fraction, middle: Middle) -> Sampling:
     """With the probabilities at norm 0 and the radius; optimal weights lose the same anywhere."""
     near, far = sampler.probability(np.array([[0.0], [float(middle.radius)]])).tolist()

@@ -24,7 +24,8 @@ def count_share(dimensions: int) -> Fraction:
     of 4 d RHO^2 (Su and others, 2016). The radius of such points is d, and here it is made so.
     """
     ratio = (4 * dimensions * RHO**2) ** (1 / 3)
-    return Fraction(1 / (1 + dimensions * ratio)).limit_denominator(10**6)
+    share = Fraction(1 / (1 + dimensions * ratio)).limit_denominator(10**6)
+    return max(share, Fraction(1, 10**6))  # or of 80,000 columns nothing would be left for counts
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tamis.importance.kmeans.grid import Floats, shorten
+from tamis.importance.kmeans.grid import Floats, l1_norms, shorten
 from tamis.importance.kmeans.parallel import in_parts
 
 Ints = npt.NDArray[np.int64]
+Singles = npt.NDArray[np.float32]
 
 COUNT_BITS = 10  # a weight of 1 counts 2^10 where points have weights
+_HEAVY = 2.0**40  # the largest norm with its weight: those of 2^13 rows add up to 2^53 at most
+_SINGLE = 2.0**-24  # how far rounding to single precision is off, relatively
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class Points:
     """Points of the grid, each alone or with a weight of at least 1.
 
     A weighted point adds ``heavy`` (its coordinates times its weight) and ``counts`` to totals,
-    both rounded down to whole numbers, so that neither is more than the weight says.
+    both rounded down to whole numbers, so that neither is more than the weight says. Weights beyond
+    any use are cut, because everything has to stay below 2^53.
     """
 
     places: Floats
@@ -30,8 +34,10 @@ class Points:
 
     @classmethod
     def weighted(cls, places: Floats, weights: Floats) -> Points:
-        heavy = np.trunc(places * weights[:, None])
-        return cls(places, heavy, np.floor(weights * (1 << COUNT_BITS)))
+        unit = 1 << COUNT_BITS
+        norms = np.maximum(np.abs(places).sum(axis=1), unit)
+        counts = np.floor(np.minimum(weights, _HEAVY / norms) * unit)
+        return cls(places, np.trunc(places * counts[:, None] / unit), counts)
 
     @property
     def unit(self) -> int:
@@ -69,27 +75,59 @@ def moves(points: Points, centres: Floats, radius: int) -> tuple[Ints, Ints]:
 def distances(points: Points, centres: Floats) -> Floats:
     """The l1 distance of each point to the nearest centre (the nearest in l2)."""
     parts = in_parts(lambda rows: _away(points.places[rows], centres)[2], len(points.places))
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return np.concatenate(parts)
 
 
 def nearest(places: Floats, centres: Floats) -> Ints:
     """Which centre is nearest to each point: the first of those that are."""
-    if not len(places):
-        return np.zeros(0, dtype=np.int64)
     parts = in_parts(lambda rows: _nearest(places[rows], centres), len(places))
     return np.concatenate(parts)
 
 
 def _nearest(places: Floats, centres: Floats) -> Ints:
+    """Exactly; most of it in single precision, which is faster, where that surely finds the same.
+
+    A score is |c|^2 - 2 x c, a sum of d + 1 products. In single precision, u = 2^-24, it is off by
+    at most (d + 4) u (|c|^2 + 2 |x| |c|), in whatever order it is added up. Centres within twice
+    that of the best may be nearest; if there are several, double precision decides between all.
+    """
+    scores, slack = _rough_scores(places, centres)
+    within = scores <= np.min(scores, axis=0) + slack
+    which, rows = np.divmod(np.flatnonzero(within), len(places))
+    near = np.empty(len(places), dtype=np.int64)
+    near[rows] = which
+    if len(rows) > len(places):
+        unsure = np.flatnonzero(np.bincount(rows, minlength=len(places)) > 1)
+        near[unsure] = _exactly_nearest(places[unsure], centres)
+    return near
+
+
+def _rough_scores(places: Floats, centres: Floats) -> tuple[Singles, Singles]:
+    """A row of scores for each centre, and how far below another the best of a point must be."""
+    rows, dimensions = places.shape
+    points = np.empty((rows, dimensions + 1), dtype=np.float32)
+    points[:, :-1], points[:, -1] = places, 1
+    squares = (centres * centres).sum(axis=1)
+    terms = np.column_stack([-2 * centres, squares]).astype(np.float32)
+    far = float(np.sqrt(squares.max()))
+    lengths = np.sqrt(np.einsum("ij,ij->i", points, points))  # a little too long: with the 1
+    # twice what is needed, so that what is rounded here does not matter
+    slack = _SINGLE * 4 * (dimensions + 4) * far * (far + 2 * lengths)
+    return terms @ points.T, slack.astype(np.float32)
+
+
+def _exactly_nearest(places: Floats, centres: Floats) -> Ints:
     """All are whole numbers below 2^53: no two points are treated differently by rounding."""
-    scores = (centres * centres).sum(axis=1) - (2 * places) @ centres.T
+    scores = places @ (-2 * centres).T
+    scores += (centres * centres).sum(axis=1)
     return np.asarray(np.argmin(scores, axis=1))
 
 
 def _away(places: Floats, centres: Floats) -> tuple[Ints, Floats, Floats]:
     near = _nearest(places, centres)
-    away = places - centres[near]
-    return near, away, np.abs(away).sum(axis=1)
+    away = np.take(centres, near, axis=0)
+    np.subtract(places, away, out=away)
+    return near, away, l1_norms(away)
 
 
 def _by_centre(
@@ -102,5 +140,6 @@ def _by_centre(
 
 
 def _added(parts: list[tuple[Floats, Floats]]) -> tuple[Ints, Ints]:
-    counts, sums = (np.sum(side, axis=0) for side in zip(*parts, strict=True))
-    return counts.astype(np.int64), sums.astype(np.int64)
+    """Parts are exact in floats, and all of them in 64 bits."""
+    counts, sums = (np.sum(np.array(side, np.int64), axis=0) for side in zip(*parts, strict=True))
+    return counts, sums
