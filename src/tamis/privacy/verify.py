@@ -645,11 +645,17 @@ def check_centres(promise: dict[str, Any], rule: dict[str, Any]) -> str:
     how = "all rows are used"
     if (sample := rule["sample"]) is not None:
         share, steps = number(rule["count_share"]), number(sample["steps"])
-        ends = [(steps * share, number(sample["near"]))] if "near" in sample else []
-        for c, q in [*ends, (steps, number(sample["far"]))]:
+        need(0 < share < 1 and steps > 0, "what the steps spend is not as it should be")
+        need(sample["sampler"] in ("optimal", "coreset", "uniform"), "the sampler is unknown")
+        near = [] if sample["sampler"] == "optimal" else [(steps * share, number(sample["near"]))]
+        most = exp_bounds(spent[2])[0] - (1 << 256)
+        for c, q in [*near, (steps, number(sample["far"]))]:
             need(0 < q <= 1, "a probability must lie in (0, 1]")
-            grown, most = exp_bounds(Fraction(c, q))[1], exp_bounds(spent[2])[0]
-            need(q * (grown - (1 << 256)) <= most - (1 << 256), "the sample spends too much")
+            # c/q is at most the part's epsilon + ln(1/q), or e^(c/q) is more than e^epsilon/q
+            enough = c <= q * (spent[2] + (q.denominator // q.numerator + 1).bit_length())
+            need(enough, "the sample spends too much")
+            grown = exp_bounds(Fraction(c, q))[1] - (1 << 256)
+            need(q * grown <= most, "the sample spends too much")
         far = decimals(number(sample["far"]))
         how = f"rows are sampled ({sample['sampler']!a}), the farthest with probability {far}"
     return (
