@@ -98,8 +98,13 @@ def counted(case: Case) -> Ints:
     with duckdb.connect() as database:
         database.execute("SET enable_progress_bar = false")
         table: pa.Table = database.sql(case.query.format(data=DATA)).to_arrow_table()
+    return frequencies_of(table, case.request)
+
+
+def frequencies_of(table: pa.Table, request: Request) -> Ints:
+    """All of them, which no release would show."""
     with DuckDB() as engine:
-        return engine.count(table, case.request).frequencies()
+        return engine.count(table, request).frequencies().named(np.copy)[1]
 
 
 def log() -> str:
@@ -110,9 +115,7 @@ def log() -> str:
     ranks = generator.zipf(1.25, 3_000_000)
     queries = ranks[ranks <= 40_000][:1_000_000]
     table = pa.table({"query": queries, "user": users})
-    with DuckDB() as engine:
-        request = Request(("query",), "user", keys_per_unit)
-        frequencies = engine.count(table, request).frequencies()
+    frequencies = frequencies_of(table, Request(("query",), "user", keys_per_unit))
     made = tamis.release(
         table, key="query", unit="user", keys_per_unit=keys_per_unit, epsilon=epsilon, delta=delta
     )

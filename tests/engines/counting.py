@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tamis.engines.protocol import Engine, Request
+from tamis.engines.protocol import Engine, Frequencies, Ints, Request
 from tamis.privacy import randomness
 from tamis.privacy.randomness import Words
 
@@ -28,15 +28,21 @@ class Repeated:
 
 def counts(engine: Engine, data: Any, request: Request, table: str | None = None) -> Counts:
     """All keys with their frequencies."""
-    counted = engine.count(data, request, table)
-    frequencies = counted.frequencies()
+    counted = engine.count(data, request, table).frequencies()
+    keys, frequencies = named(counted)
     assert frequencies.dtype == np.int64
     assert (frequencies >= 1).all()
-    keys = counted.keys(np.arange(len(frequencies)))
+    assert counted.total == frequencies.sum()
+    assert counted.largest == frequencies.max(initial=0)
     assert keys.column_names == list(request.key)
     names = list(zip(*(keys[name].to_pylist() for name in request.key), strict=True))
     assert len(set(names)) == len(names), "a key came twice"
     return dict(zip(names, frequencies.tolist(), strict=True))
+
+
+def named(frequencies: Frequencies) -> tuple[pa.Table, Ints]:
+    """All keys, and their frequencies."""
+    return frequencies.named(np.copy)
 
 
 def repeated(engine: Engine, data: Any, request: Request, seed: int = 0) -> Counts:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import tamis
 from tamis.engines.bounding import Cells, Secret, bounded_counts
-from tamis.engines.duckdb import DuckDB
-from tamis.engines.protocol import Engine, Request
+from tamis.engines.protocol import Engine, Frequencies, Ints, Request
 from tamis.privacy import randomness
 from tests.engines.counting import Repeated, table
 
@@ -29,19 +28,29 @@ def cell_of(age: int, place: str) -> Cell:
     return (age // 4, 2**61 + "abcd".index(place) // 2)  # some words of two parts
 
 
+def encode(keys: pa.Table) -> Ints:
+    values = zip(keys["age"].to_pylist(), keys["place"].to_pylist(), strict=True)
+    return np.array([cell_of(*value) for value in values], dtype=np.int64).reshape(-1, 2).T
+
+
 def joined(engine: Engine, rows: list[tuple[Any, ...]], k: int, e: int) -> dict[Cell, int]:
     """The frequencies of cells, with the same secret every time."""
     counted = engine.count(table(COLUMNS, rows), Request(("age", "place"), "u", k, e))
-    keys = counted.keys()
-    values = zip(keys["age"].to_pylist(), keys["place"].to_pylist(), strict=True)
-    columns = np.array([cell_of(*value) for value in values], dtype=np.int64).reshape(-1, 2).T
     with randomness.using(Repeated()):
-        cells = counted.join(columns)
+        counted.join(encode)
         frequencies = counted.frequencies()
-    names = [tuple(int(n) for n in cell) for cell in cells.T]
-    assert names == sorted(set(names))
-    found = zip(names, frequencies.tolist(), strict=True)
-    return {name: frequency for name, frequency in found if frequency}
+    return held(frequencies)
+
+
+def held(frequencies: Frequencies) -> dict[Cell, int]:
+    """What the cells hold; one may come in several columns."""
+    total: Counter[Cell] = Counter()
+    cells, found = frequencies.cells()
+    for cell, n in zip(cells.T.tolist(), found.tolist(), strict=True):
+        assert n > 0
+        total[tuple(cell)] += n
+    assert frequencies.total == total.total()
+    return dict(total)
 
 
 def plain(rows: list[tuple[Any, ...]], e: int) -> dict[Cell, int]:
@@ -85,15 +94,27 @@ def test_all_cells_of_a_unit_survive_equally_often() -> None:
     assert (np.abs(found - many / 3) < 5 * (many * 2 / 9) ** 0.5).all()
 
 
-def test_only_units_that_are_not_bounded_are_joined() -> None:
-    data = pa.table({"v": [1, 2], "u": [1, 1]})
-    cells = np.array([[0, 0]])
-    with DuckDB() as engine:
-        with pytest.raises(tamis.InvalidInput, match="units that are not bounded"):
-            engine.count(data, Request(("v",))).join(cells)
-        counted = engine.count(data, Request(("v",), "u"))
-        counted.join(cells)
-        first = counted.frequencies()
-        assert counted.frequencies() is first
-        with pytest.raises(tamis.InvalidInput, match="units that are not bounded"):
-            counted.join(cells)
+@pytest.mark.parametrize("unit", [None, "u"])
+def test_keys_are_joined_before_frequencies_are_asked_for(engine: Engine, unit: str | None) -> None:
+    data = pa.table({"age": [1, 2, 5], "place": ["a", "a", "c"], "u": [1, 1, 2]})
+    counted = engine.count(data, Request(("age", "place"), unit, elements_per_key=9))
+    counted.join(encode)
+    first = counted.frequencies()
+    assert held(first) == {cell_of(1, "a"): 2, cell_of(5, "c"): 1}
+    assert counted.frequencies() is first
+    with pytest.raises(tamis.InvalidInput, match="that are not bounded yet"):
+        counted.join(encode)
+
+
+@pytest.mark.parametrize("unit", [None, "u"])
+def test_a_key_that_has_no_cell_is_refused_when_keys_are_joined(
+    engine: Engine, unit: str | None
+) -> None:
+    data = pa.table({"age": [1, 2], "u": [1, 1]})
+    counted = engine.count(data, Request(("age",), unit))
+    with pytest.raises(tamis.BadData, match="no such cell"):
+        counted.join(refuse)
+
+
+def refuse(keys: pa.Table) -> Ints:
+    raise tamis.BadData("no such cell.")

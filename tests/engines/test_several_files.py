@@ -13,6 +13,7 @@ from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Engine, Request
 from tamis.privacy import randomness
 from tamis.privacy.errors import InvalidInput
+from tests.engines.counting import counts
 from tests.sources import Forbidden
 
 
@@ -50,7 +51,7 @@ def test_folders_are_no_columns(engine: Engine, tmp_path: Path) -> None:
         (tmp_path / f"q={name}").mkdir()
         pq.write_table(pa.table({"k": ["a"]}), tmp_path / f"q={name}" / "part.parquet")
     pattern = str(tmp_path / "*" / "*.parquet")
-    assert engine.count(pattern, Request(("k",))).frequencies().tolist() == [2]
+    assert counts(engine, pattern, Request(("k",))) == {("a",): 2}
     refused(engine, pattern, Request(("q",)), "no column 'q'")
 
 
@@ -72,4 +73,4 @@ def test_a_condition_cannot_use_functions_of_the_database(tmp_path: Path) -> Non
     with DuckDB() as engine:
         with pytest.raises(InvalidInput, match="functions of its own"):
             engine.count(path, Request(("k",), where="lower(k) = '20'"), "t")
-        assert len(engine.count(path, Request(("k",)), "t").frequencies()) == 20
+        assert len(counts(engine, path, Request(("k",)), "t")) == 20

@@ -229,7 +229,7 @@ def test_whoever_reads_only_p_and_tau_finds_the_promise_kept(rounds: int, neighb
     assert read.spent < made.spent
     assert f"items of {made.tau} or more are named" in read.certificate.verify()
     if rounds == 1:
-        plan = Enquiry.of(made, "Which?", 60, 9, 0)
+        plan = Enquiry.of(made, "Which?", 60, 9, None)
         assert Enquiry.read(plan.text()).mechanism == read
 
 

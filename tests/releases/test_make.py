@@ -26,9 +26,10 @@ import pytest
 
 import tamis
 from tamis.engines.duckdb import DuckDB
-from tamis.engines.protocol import Counted, Ints, Request
+from tamis.engines.protocol import Counted, Encode, Frequencies, Ints, Request
 from tamis.privacy import randomness
 from tamis.privacy.randomness import Words
+from tests.engines.counting import named
 from tests.errors import behind, told
 from tests.sources import Forbidden
 
@@ -276,17 +277,14 @@ class Recorded:
     def spread(self) -> Ints:
         return self.counted.spread()
 
-    def join(self, cells: Ints) -> Ints:
-        return self.counted.join(cells)
+    def join(self, encode: Encode) -> None:
+        self.counted.join(encode)
 
-    def frequencies(self, keys_per_unit: int | None = None) -> Ints:
+    def frequencies(self, keys_per_unit: int | None = None) -> Frequencies:
         found = self.counted.frequencies(keys_per_unit)
-        rows = self.counted.keys(np.arange(len(found))).to_pylist()
-        self.source.names = [repr(sorted(row.items())) for row in rows]
+        keys, _ = named(found)
+        self.source.names = [repr(sorted(row.items())) for row in keys.to_pylist()]
         return found
-
-    def keys(self, where: Ints | None = None) -> pa.Table:
-        return self.counted.keys(where)
 
 
 def by_name(data: Any, path: Path, threads: int = 2, **options: Any) -> bytes:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tamis
 from tamis.engines.duckdb import DuckDB
-from tamis.engines.protocol import Counted, Ints, Request
+from tamis.engines.protocol import Counted, Encode, Frequencies, Ints, Request
 from tamis.privacy import randomness
 from tamis.privacy.errors import BudgetRefused
 from tamis.privacy.ledger import Ledger, open_ledger
@@ -140,17 +140,14 @@ class Watching:
     def spread(self) -> Ints:
         return self.counted.spread()
 
-    def join(self, cells: Ints) -> Ints:
-        return self.counted.join(cells)
+    def join(self, encode: Encode) -> None:
+        self.counted.join(encode)
 
-    def frequencies(self, keys_per_unit: int | None = None) -> Ints:
+    def frequencies(self, keys_per_unit: int | None = None) -> Frequencies:
         self.seen()
         if self.fail:
             raise KeyboardInterrupt
         return self.counted.frequencies(keys_per_unit)
-
-    def keys(self, where: Ints | None = None) -> pa.Table:
-        return self.counted.keys(where)
 
     def close(self) -> None:
         self.own.close()

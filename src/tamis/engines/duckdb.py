@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from tamis.engines.attempt import attempt
@@ -14,7 +15,7 @@ from tamis.engines.condition import check_condition, columns_of
 from tamis.engines.database import Database, Progress
 from tamis.engines.numbers import Floats, Numbers
 from tamis.engines.pairs import Pairs
-from tamis.engines.protocol import Counted, Engine, Ints, Request
+from tamis.engines.protocol import Counted, Draw, Encode, Engine, Frequencies, Ints, Request
 from tamis.engines.source import Source, source_of
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import column_of
@@ -178,44 +179,48 @@ class DuckDB:
 
 
 class _Counted:
-    """Keys and frequencies in a table of the engine; its rows keep their order."""
+    """Keys in a table of the engine, whose rows keep their order."""
 
     def __init__(self, engine: DuckDB, columns: Columns, pairs: Pairs | None = None) -> None:
         self._engine, self._columns, self._pairs = engine, columns, pairs
-        self._turn = engine._turn
-        self._joined: Ints | None = None  # frequencies of cells
+        self._turn, self._cells = engine._turn, _NO_CELLS
+        self._found: _Frequencies | None = None
 
     def spread(self) -> Ints:
         self._check_turn()
-        if self._pairs is None:
+        if self._pairs is None or self._found is not None:
             raise InvalidInput("only units that are not bounded yet have a spread.")
         return self._pairs.spread()
 
-    def join(self, cells: Ints) -> Ints:
+    def join(self, encode: Encode) -> None:
         self._check_turn()
+        if self._found is not None:
+            raise InvalidInput("only keys that are not bounded yet can be joined.")
+        every = "counted" if self._pairs is None else "named"
+        cells = encode(self._keys(f"SELECT {self._columns.named()} FROM temp.{every}"))
+        self._cells = cells if self._pairs is None else self._pairs.join(cells)
+
+    def frequencies(self, keys_per_unit: int | None = None) -> Frequencies:
+        self._check_turn()
+        if self._found is None:
+            self._found = self._frequencies(keys_per_unit)
+        return self._found
+
+    def _frequencies(self, keys_per_unit: int | None) -> _Frequencies:
         if self._pairs is None:
-            raise InvalidInput("only keys of units that are not bounded yet can be joined.")
-        return self._pairs.join(cells)
-
-    def frequencies(self, keys_per_unit: int | None = None) -> Ints:
-        self._check_turn()
-        if self._pairs is not None:
-            frequencies = self._bound(self._pairs, keys_per_unit)
-            if self._pairs.joined:
-                self._joined = frequencies
-            else:
-                self._name(frequencies)
-            self._pairs = None
-        if self._joined is not None:
-            return self._joined
-        found: Ints = self._engine._database.column("counted", "n")
-        return found
-
-    def _bound(self, pairs: Pairs, keys_per_unit: int | None) -> Ints:
+            return _Frequencies(self, self._cells, self._engine._database.column("counted", "n"))
         asked = self._columns.request
-        return pairs.frequencies(keys_per_unit or asked.keys_per_unit, asked.elements_per_key)
+        found = self._pairs.frequencies(
+            keys_per_unit or asked.keys_per_unit, asked.elements_per_key
+        )
+        there = found > 0
+        if self._cells is _NO_CELLS:
+            self._name(found)
+            return _Frequencies(self, _NO_CELLS, found[there])
+        return _Frequencies(self, self._cells[:, there], found[there])
 
     def _name(self, frequencies: Ints) -> None:
+        """Put keys beside their frequencies."""
         database, keys = self._engine._database, ", ".join(self._columns.keys)
         database.show("found", pa.table({"n": column_of(frequencies)}))
         database.make(
@@ -223,26 +228,52 @@ class _Counted:
         )
         database.hide("found")
 
-    def keys(self, where: Ints | None = None) -> pa.Table:
+    def keys(self, where: Ints) -> pa.Table:
+        """The key columns at these ascending places."""
         self._check_turn()
-        engine = self._engine
-        if where is None:
-            every = "counted" if self._pairs is None else "named"
-            query = f"SELECT {self._columns.named()} FROM temp.{every}"
-            everything: pa.Table = engine._database.run(query, "to_arrow_table")
-            return everything
-        engine._database.show("wanted", pa.table({"place": column_of(where)}))
-        found: pa.Table = engine._database.run(
+        database = self._engine._database
+        database.show("wanted", pa.table({"place": column_of(where)}))
+        found = self._keys(
             f"SELECT {self._columns.named()} FROM temp.counted AS c JOIN temp.wanted AS w "
-            "ON c.rowid = w.place ORDER BY w.place",
-            "to_arrow_table",
+            "ON c.rowid = w.place ORDER BY w.place"
         )
-        engine._database.hide("wanted")
+        database.hide("wanted")
         return found
+
+    def _keys(self, query: str) -> pa.Table:
+        return self._engine._database.run(query, "to_arrow_table")
 
     def _check_turn(self) -> None:
         if self._turn != self._engine._turn:
             raise InvalidInput("this engine has counted other data since; use an engine for each.")
+
+
+_NO_CELLS: Ints = np.empty((0, 0), dtype=np.int64)
+
+
+class _Frequencies:
+    """Frequencies in memory, in the order of the keys that the engine holds."""
+
+    def __init__(self, counted: _Counted, cells: Ints, frequencies: Ints) -> None:
+        self._counted, self._cells, self._frequencies = counted, cells, frequencies
+
+    @property
+    def total(self) -> int:
+        """Exactly, also beyond 64 bits."""
+        high, low = self._frequencies >> 32, self._frequencies & 0xFFFFFFFF
+        return (int(high.sum()) << 32) + int(low.sum())
+
+    @property
+    def largest(self) -> int:
+        return int(self._frequencies.max(initial=0))
+
+    def named(self, draw: Draw) -> tuple[pa.Table, Ints]:
+        tokens = draw(self._frequencies)
+        named = np.flatnonzero(tokens)
+        return self._counted.keys(named), tokens[named]
+
+    def cells(self) -> tuple[Ints, Ints]:
+        return self._cells, self._frequencies
 
 
 _: type[Engine] = DuckDB

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -11,6 +12,8 @@ import pyarrow as pa
 
 Ints = npt.NDArray[np.int64]
 Nulls = Literal["drop", "keep"]
+Draw = Callable[[Ints], Ints]  # tokens of frequencies; 0 for a key that is not named
+Encode = Callable[[pa.Table], Ints]  # the cells of key columns, a column of whole numbers each
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,42 @@ class Request:
     floats: bool = False  # whether keys may be fractions: equal ones are then grouped bit by bit
 
 
-class Counted(Protocol):
-    """The keys of some data, each once, with their frequencies; held by the engine.
+class Frequencies(Protocol):
+    """How often each key occurs, from 1 on; held by the engine. Each key is there once."""
 
-    The data has been read, all of it, and checked. Without units the frequencies are facts. With
-    units, which keys of each survive is drawn when frequencies are first asked for: a budget can be
-    charged before that, and nothing about the data can fail after it.
+    @property
+    def total(self) -> int:
+        """The sum of all frequencies."""
+        ...
+
+    @property
+    def largest(self) -> int:
+        """The largest frequency; 0 if there is no key."""
+        ...
+
+    def named(self, draw: Draw) -> tuple[pa.Table, Ints]:
+        """The key columns, and the tokens, of the keys that ``draw`` gives a token above 0.
+
+        ``draw`` is given the frequencies of some keys at a time, and of each key once. No other key
+        leaves the engine.
+        """
+        ...
+
+    def cells(self) -> tuple[Ints, Ints]:
+        """The cells of keys that were joined, a column each, and their frequencies.
+
+        For mechanisms that put cells beside them that hold nothing. A cell may come in several
+        columns.
+        """
+        ...
+
+
+class Counted(Protocol):
+    """Data that has been read, all of it, and checked; held by the engine.
+
+    Without units the frequencies are facts. With units, which keys of each survive is drawn when
+    frequencies are first asked for: a budget can be charged before that, and nothing about the data
+    can fail after it.
     """
 
     def spread(self) -> Ints:
@@ -47,27 +80,19 @@ class Counted(Protocol):
         """
         ...
 
-    def join(self, cells: Ints) -> Ints:
-        """Count keys that share a cell as one key: its column here, in the order of all ``keys``.
+    def join(self, encode: Encode) -> None:
+        """Count keys that share a cell as one key.
 
-        Which cells of a unit survive depends on the cells and that unit alone. What comes back is
-        every cell, in the order in which frequencies are given from here on; some may be 0.
-        To be asked before frequencies, of data with units.
+        ``encode`` gives the cells of key columns, and raises an error for keys that have none.
+        Which cells of a unit survive depends on the cells and that unit alone. To be asked before
+        frequencies.
         """
         ...
 
-    def frequencies(self, keys_per_unit: int | None = None) -> Ints:
-        """The frequency of every key, from 1 on, in an order that ``keys`` shares.
+    def frequencies(self, keys_per_unit: int | None = None) -> Frequencies:
+        """The frequencies of all keys; the same ones, if they are asked for again.
 
         With ``keys_per_unit`` units are cut to this bound, and not to that of the request.
-        """
-        ...
-
-    def keys(self, where: Ints | None = None) -> pa.Table:
-        """The key columns at these ascending places. Only keys that may be named are asked for.
-
-        Without places, all keys: for mechanisms that put others beside them that are not there.
-        Before frequencies are asked for, those are the keys of units that are not cut yet.
         """
         ...
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from tamis.engines.protocol import Engine, Ints, Request
+from tamis.engines.protocol import Engine, Frequencies, Request
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.privacy.guarantee import Guarantee
 from tamis.releases import bound
@@ -91,10 +90,9 @@ def carry_out(
     frequencies = counted.frequencies(chosen) if facts is None else facts
     report("drawing", 90)
     plan, total = _plan(order, frequencies)
-    drawn = draw(plan.mechanism, frequencies)
-    named = np.flatnonzero(drawn)
+    keys, tokens = frequencies.named(partial(draw, plan.mechanism))
     about = _about(order, plan, order.costs.parts(order.promise.delta, total, chosen), entry)
-    return Release(tabulate(plan, counted.keys(named), drawn[named]), about)
+    return Release(tabulate(plan, keys, tokens), about)
 
 
 def _about(order: Order, plan: Plan, parts: list[Part], entry: Any) -> About:
@@ -111,30 +109,24 @@ def _about(order: Order, plan: Plan, parts: list[Part], entry: Any) -> About:
     )
 
 
-def _check_sizes(order: Order, frequencies: Ints) -> None:
+def _check_sizes(order: Order, frequencies: Frequencies) -> None:
     """Refuse counts that are too large for what is to be done with them; rows never are so many."""
-    largest = int(frequencies.max(initial=0))
-    if largest > 2**62 // order.plan().mechanism.stride:
+    if frequencies.largest > 2**62 // order.plan().mechanism.stride:
         raise BadData("some key occurs too often for fine tokens; use whole ones.")
-    if order.costs.total and _sum(frequencies) >= 2**63:
+    if order.costs.total and frequencies.total >= 2**63:
         raise BadData(
             f"{order.request.count} adds up to 2^63 or more, too much for a total: divide it, or "
             "leave out total_share and sample_size."
         )
 
 
-def _sum(frequencies: Ints) -> int:
-    """Exactly, also beyond 64 bits."""
-    return (int((frequencies >> 32).sum()) << 32) + int((frequencies & 0xFFFFFFFF).sum())
-
-
-def _plan(order: Order, frequencies: Ints) -> tuple[Plan, int | None]:
+def _plan(order: Order, frequencies: Frequencies) -> tuple[Plan, int | None]:
     """The plan, and the noisy number of elements, if that is a part of the release."""
     if not order.costs.total:
         return order.plan(), None
     most = order.request.keys_per_unit * order.request.elements_per_key
     noisy = private_tau(
-        _sum(frequencies),
+        frequencies.total,
         order.sample_size or 1,
         order.costs.total,
         elements_per_unit=most,

@@ -89,7 +89,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     >>> rows = np.repeat([[0.0, 0.0], [0.9, 0.9]], 5000, axis=0)
     >>> found = PrivateKMeans(n_clusters=2, epsilon=1.0, bounds=(-1, 1)).fit(rows)
-    >>> np.sort(found.cluster_centers_.round(1), axis=0).tolist()
+    >>> np.sort(found.cluster_centers_.round(1) + 0, axis=0).tolist()
     [[0.0, 0.0], [0.9, 0.9]]
     """
 

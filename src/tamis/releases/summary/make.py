@@ -210,15 +210,11 @@ def carry_out(
     """Read the data and check it against the domain, charge the budget, and only then draw."""
     counted = engine.count(data, order.request, table)
     public = order.public
-    codes = public.domain.cells_of(counted.keys())
-    if order.request.unit is None:
-        cells = _table(public, codes, counted.frequencies(), order.request.count)
-        entry = charge()
-    else:
-        codes = counted.join(codes)
-        entry = charge()
-        frequencies = counted.frequencies()
-        cells = public.table(codes[:, frequencies > 0], frequencies[frequencies > 0])
+    counted.join(public.domain.cells_of)
+    if order.request.unit is None and counted.frequencies().total >= _MOST:
+        raise BadData(f"{order.request.count} adds up to 2^62 or more; divide it.")
+    entry = charge()
+    cells = public.table(*counted.frequencies().cells())
     report("drawing", 90)
     recipe, parts = order.estimates(cells)
     made = recipe.draw(cells, lambda share: report("drawing", 90 + 10 * share))
@@ -234,12 +230,6 @@ def carry_out(
         hashes=made.hashes if isinstance(made, Sketch) else (),
     )
     return Summary(made, about)
-
-
-def _table(recipe: Recipe, codes: Ints, counts: Ints, name: str | None) -> Table:
-    if float(counts.sum(dtype=np.float64)) >= _MOST:
-        raise BadData(f"{name} adds up to 2^62 or more; divide it.")
-    return recipe.table(codes, counts)
 
 
 def _load(domain: object) -> Domain:
