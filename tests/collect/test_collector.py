@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tamis.collect import collector as collector_module
 from tamis.collect import counting
 from tamis.collect.collector import Collector, Status, WindowOpen
 from tamis.collect.records import Outcome, Report, Round
@@ -143,7 +142,7 @@ def test_the_status_of_a_query_tells_no_numbers_of_reports(
     assert collector.status() == before
     assert [field.name for field in fields(Status)] == [
         *("query", "kind", "question", "epsilon", "delta", "p", "tau"),
-        *("round", "rounds", "opens", "closes", "state"),
+        *("round", "rounds", "opens", "closes", "state", "signed"),
     ]
 
 
@@ -331,6 +330,94 @@ def test_a_query_whose_later_round_was_taken_from_the_keys_is_not_counted(
         collector.advance(fleet.query)
 
 
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_a_query_that_was_released_is_not_counted_again_from_an_older_copy_of_all_but_the_ledger(
+    opened: Callable[[], Collector], clock: Clock, tmp_path: Path, forgotten: bool
+) -> None:
+    """Two releases with one device between them would show that device."""
+    collector, ledger, keys = opened(), tmp_path / "ledger.sqlite", tmp_path / "keys"
+    with open_ledger(ledger) as book:
+        book.create("devices", 2.0, 2e-6, "client")
+    query = asked(collector, budget="devices", ledger=ledger)
+    Fleet(collector, query, WORDS).report(clock.now)
+    first = collector._store.newest(query)
+    assert first is not None
+    copies = [Report(query, 1, t, b[:16], b) for t, b in collector._store.reports(query, 1)]
+    older = {path: path.read_bytes() for path in keys.glob(f"{query}.*")}
+    clock.now += HOUR
+    collector.release(query)
+    for path, content in older.items():
+        path.write_bytes(content)
+    if forgotten:  # the whole folder is the older one
+        (keys / f"{query}.released").unlink()
+    with collector._store.writing():
+        collector._store._ask("UPDATE {queries} SET state = 'running' WHERE query = ?", query)
+        collector._store._ask("DELETE FROM {releases} WHERE query = ?", query)
+    put_back(collector, first, copies[:-1])
+    with pytest.raises(BadData, match=r"has been counted before: .* nothing was counted"):
+        collector.release(query)
+    with open_ledger(ledger) as book:
+        assert len(book.history("devices")) == 1
+    collector.abandon(query)
+    assert collector.status(query)[0].state == "closed without release"
+
+
+def test_reports_that_are_put_back_after_the_release_are_named(
+    opened: Callable[[], Collector], clock: Clock
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    Fleet(collector, query, WORDS).report(clock.now)
+    first = collector._store.newest(query)
+    assert first is not None
+    clock.now += HOUR
+    collector.release(query)
+    with collector._store.writing():
+        collector._store._ask("UPDATE {queries} SET state = 'running' WHERE query = ?", query)
+        collector._store._ask("DELETE FROM {releases} WHERE query = ?", query)
+    put_back(collector, first, [])
+    with pytest.raises(BadData, match="has been counted before"):
+        collector.release(query)
+
+
+def test_an_aggregator_that_dies_before_it_keeps_the_digest_is_followed_by_one_that_releases(
+    opened: Callable[[], Collector], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector = opened()
+    fleet = Fleet(collector, asked(collector), WORDS)
+    fleet.report(clock.now)
+    clock.now += HOUR
+
+    def die(*_: Any) -> None:
+        raise Died
+
+    with monkeypatch.context() as dying:
+        dying.setattr(collector.keys, "keep_release", die)
+        with pytest.raises(Died):
+            collector.release(fleet.query)
+    found = rows(opened().release(fleet.query))
+    assert {row["item"]: row["token"] for row in found} == fleet.named(MADE.tau)
+
+
+def test_the_status_says_whether_a_query_is_signed_with_the_keys_that_are_here(
+    opened: Callable[[], Collector], where: str, tmp_path: Path, clock: Clock
+) -> None:
+    collector = opened()
+    query = asked(collector)
+    assert collector.status(query)[0].signed is True
+    with Collector(where, tmp_path / "none", clock) as server:
+        assert server.status(query)[0].signed is None
+
+    def lowered(envelope: str) -> str:
+        said = json.loads(envelope)
+        text = said["specification"].replace(f'"tau": {MADE.tau}', '"tau": 2')
+        assert text != said["specification"]
+        return json.dumps(said | {"specification": text})
+
+    rewritten(collector, query, "envelope", lowered)
+    assert (collector.status(query)[0].tau, collector.status(query)[0].signed) == (2, False)
+
+
 @pytest.mark.parametrize("step", ["next_round", "release"])
 def test_an_aggregator_that_dies_before_it_publishes_is_followed_by_one_that_publishes_the_same(
     opened: Callable[[], Collector], clock: Clock, monkeypatch: pytest.MonkeyPatch, step: str
@@ -389,7 +476,7 @@ def test_when_the_next_round_opens_does_not_tell_how_long_counting_took(
         clock.now += 100
         return really(*values)
 
-    monkeypatch.setattr(collector_module, "counted", slowly)
+    monkeypatch.setattr(counting, "counted", slowly)
     collector.advance(fleet.query)
     assert fleet.asked().opens == int(ended)
 

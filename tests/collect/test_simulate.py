@@ -231,6 +231,7 @@ def test_what_must_be_released_follows_from_what_was_accepted() -> None:
 BAD: dict[str, Callable[[Path], object]] = {
     "clients": lambda folder: rehearse("histogram", 0, folder),
     "kills": lambda folder: rehearse("histogram", 10, folder, kills=-1),
+    "at least 300 clients": lambda folder: rehearse("histogram", 10, folder, kills=3),
     "window": lambda folder: rehearse("histogram", 10, folder, window=0),
     "folder": lambda folder: rehearse("histogram", 9, folder, store=f"{folder}/none/c.sqlite"),
     "late": lambda folder: Faults(late=1.5),

@@ -112,19 +112,14 @@ def test_reports_of_many_queries_are_taken_together(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "outcome"),
-    [
-        (NOW - 100.1, Outcome.EARLY),
-        (NOW - 100, TAKEN),
-        (NOW + 99.9, TAKEN),
-        (NOW + 100, Outcome.CLOSED),
-    ],
+    ("after", "outcome"),
+    [(-100.1, Outcome.EARLY), (-100, TAKEN), (99.9, TAKEN), (100, Outcome.CLOSED)],
 )
 def test_the_window_is_from_when_it_opens_until_just_before_it_closes(
-    store: Store, now: float, outcome: Outcome
+    store: Store, after: float, outcome: Outcome
 ) -> None:
     asked = ask(store, NOW - 100, NOW + 100)
-    assert store.take(asked.reports(1), now) == [outcome]
+    assert store.take(asked.reports(1), NOW + after) == [outcome]
     assert len(held(store, asked)) == (outcome is TAKEN)
 
 

@@ -235,6 +235,12 @@ def status(
         streams.put(queries.text(found))
         for step in queries.next_steps(found):
             streams.say(step)
+        for each in found:
+            if each.signed is False:
+                streams.say(
+                    f"query {each.query} is not signed with the keys that are here: it was "
+                    "changed in the database, or is another aggregator's"
+                )
         if signer:
             streams.say(f"signer, for devices: {signer}")
 

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from tamis.collect.counting import counted
-from tamis.collect.enquiry import Asked, Enquiry, Known, known_text
-from tamis.collect.keys import Keys
+from tamis.collect.keys import Keys, put_back
 from tamis.collect.open import open_store
 from tamis.collect.progress import Progress
 from tamis.collect.records import Query, Round
 from tamis.collect.store import Store
 from tamis.collect.tokens import issue, public_part
-from tamis.federated import Histogram
 from tamis.federated.device import sign
-from tamis.federated.hitters import Tree
 from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import AggregatorBusy, InvalidInput, meant, shown
 from tamis.privacy.guarantee import as_float
-from tamis.privacy.ledger import open_ledger
-from tamis.privacy.ledger.budget import cost_of
-from tamis.releases.collected.about import AboutCollected
-from tamis.releases.collected.collected import Collected
+
+if TYPE_CHECKING:  # what counts and releases is slow to load, and `tamis collect status` quick
+    from tamis.collect.enquiry import Asked, Enquiry, Known
+    from tamis.federated import Histogram
 
 State = Literal["not open yet", "open", "closed", "released", "closed without release"]
-_MOST_PREFIXES = 900_000  # bytes of a specification, which has a megabyte
 _FAR = 366 * 24 * 3600  # seconds before a query opens, at most
 Step = Literal["next round", "released"]
 
@@ -55,6 +51,7 @@ class Status:
     opens: str
     closes: str
     state: State
+    signed: bool | None  # with the keys that are here; None if there are none
 
 
 class Collector:
@@ -115,6 +112,8 @@ class Collector:
         `Quantiles`. A ``budget`` that could not pay for it is refused now, and charged when the
         first round is counted.
         """
+        from tamis.collect.enquiry import Enquiry
+
         where = None if ledger is None else str(ledger)
         if budget is None and where is not None:
             raise InvalidInput("ledger is for a budget: name it with budget=.")
@@ -129,6 +128,8 @@ class Collector:
             ledger=where,
         )
         if budget is not None:
+            from tamis.privacy.ledger import open_ledger
+
             with open_ledger(where) as opened:
                 opened.require(budget, enquiry.mechanism.guarantee)
         query, now = uuid.uuid4().hex, self._clock()
@@ -209,23 +210,25 @@ class Collector:
         Guarantee: whatever happens on the way, a round is counted and a release made once, and the
         budget charged once. All that leaves here is a function of counts of at least tau clients.
         """
+        from tamis.collect.enquiry import Enquiry
+
         with self._store.alone(), self.keys.alone():
             newest, began = self._closed(query), int(self._clock())
             enquiry, progress = self.keys.read(query, "plan", Enquiry.read), self._progress(query)
             known = enquiry.read_known(progress.known)
             if not progress.counted(newest):
-                entry = self._charge(query, enquiry)
+                self.keys.check_unreleased(query)
+                entry = self._charge(query, enquiry, progress)
                 known = known.after(self._counted(enquiry, newest))
                 if known.done:
-                    file = _file(enquiry, query, known, entry)
-                    self.keys.keep_release(query, file)
-                    progress = progress.ended(file)
+                    progress = progress.ended(_file(enquiry, query, known, entry))
                     self.keys.keep(query, "progress", progress.text())
             if progress.file is None:
                 # Not when counting has ended: that would tell how many have reported.
                 number = newest.round + 1
                 self._store.next_round(self._round(enquiry, query, number, known, began))
                 return "next round"
+            self.keys.keep_release(query, progress.file)
             self._store.release(query, newest.round, progress.file)
             self.keys.forget(query)
             return "released"
@@ -234,28 +237,45 @@ class Collector:
         return self.keys.read(query, "progress", Progress.read)
 
     def _counted(self, enquiry: Enquiry, newest: Round) -> Histogram:
+        from tamis.collect.counting import counted
+
         query, m = newest.query, enquiry.mechanism
         reports, opener = self._store.reports(query, newest.round), self.keys.opener(query)
         issuer = self.keys.issuer(query)
         return counted(m, newest.asked, reports, opener, issuer, enquiry.coverage)
 
-    def _charge(self, query: str, enquiry: Enquiry) -> dict[str, Any] | None:
-        """Once for a query: an entry that is there from an aggregator that died counts."""
+    def _charge(self, query: str, enquiry: Enquiry, progress: Progress) -> dict[str, Any] | None:
+        """Once for a query: an entry that is there from an aggregator that died counts.
+
+        One that is there though nothing has begun is from before an older copy was put back.
+        """
         if enquiry.budget is None:
+            self._begin(query, progress)
             return None
+        from tamis.privacy.ledger import open_ledger
+        from tamis.privacy.ledger.budget import cost_of
+
         purpose, guarantee = f"collected by query {query}", enquiry.mechanism.guarantee
         with open_ledger(enquiry.ledger) as ledger:
             for entry in ledger.history(enquiry.budget):
                 if (entry.purpose, entry.cost) == (purpose, cost_of(guarantee)):
+                    if progress.round == 1 and not progress.begun:
+                        raise put_back(query)
                     return entry.describe()
+            self._begin(query, progress)
             return ledger.charge(enquiry.budget, guarantee, purpose).describe()
+
+    def _begin(self, query: str, progress: Progress) -> None:
+        if not progress.begun:
+            self.keys.keep(query, "progress", progress.counting().text())
 
     # --- rounds ----------------------------------------------------------------------------------
 
     def _round(self, enquiry: Enquiry, query: str, number: int, known: Known, opens: int) -> Round:
         """A round to publish, of which it is kept that it will be."""
-        if isinstance(known, Tree):
-            known = known.within(_MOST_PREFIXES)
+        from tamis.collect.enquiry import fitting, known_text
+
+        known = fitting(known)
         asked = enquiry.specification(query, number, known, opens, self.keys.seal(query))
         made = Round.of(asked, sign(asked, self.keys.signer()))
         progress = Progress(number, made.envelope, known_text(known))
@@ -312,6 +332,7 @@ class Collector:
             _moment(newest.opens),
             _moment(newest.closes),
             self._state(query, newest),
+            self.keys.signed(json.loads(newest.envelope)) if self.keys.known_signer else None,
         )
 
     def _state(self, query: Query, newest: Round) -> State:
@@ -324,6 +345,9 @@ class Collector:
 
 
 def _file(enquiry: Enquiry, query: str, known: Known, entry: dict[str, Any] | None) -> bytes:
+    from tamis.releases.collected.about import AboutCollected
+    from tamis.releases.collected.collected import Collected
+
     about = AboutCollected(
         enquiry.mechanism,
         enquiry.kind,

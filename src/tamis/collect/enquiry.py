@@ -19,6 +19,7 @@ from tamis.releases.collected.collected import rows_of
 
 Asked = SampleAndThreshold | HeavyHitters | Quantiles
 _LONGEST_WINDOW = 366 * 24 * 3600
+_MOST_PREFIXES = 900_000  # bytes of a specification, which has a megabyte
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class Counts:
 
 
 Known = Counts | Tree | Search
+
+
+def fitting(known: Known) -> Known:
+    """What is known, as far as it fits into a specification."""
+    return known.within(_MOST_PREFIXES) if isinstance(known, Tree) else known
 
 
 def known_text(known: Known) -> str:
@@ -169,14 +175,14 @@ class Enquiry:
 
     def text(self) -> str:
         m = self.mechanism
-        terms = (m.epsilon, m.delta, m.parts, m.tau, m.neighbours, m.rounds)
+        terms = (m.epsilon, m.delta, m.parts, m.tau, m.neighbours, m.rounds, m.colluding)
         return json.dumps(asdict(self) | {"mechanism": terms})
 
     @classmethod
     def read(cls, text: str) -> Enquiry:
         found = json.loads(text)
-        epsilon, delta, parts, tau, neighbours, rounds = found.pop("mechanism")
-        mechanism = SampleAndThreshold(epsilon, delta, parts / PARTS, tau, neighbours, rounds)
+        epsilon, delta, parts, *others = found.pop("mechanism")
+        mechanism = SampleAndThreshold(epsilon, delta, parts / PARTS, *others)
         for name in ("lengths", "at"):
             found[name] = tuple(found[name])
         return cls(mechanism=mechanism, **found)

@@ -14,11 +14,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from tamis.collect.lock import locked
-from tamis.federated.device import query_bytes
-from tamis.privacy.databases.files import make_private, sync_folder
+from tamis.federated.device import Refused, query_bytes, signed_text
+from tamis.privacy.databases.files import data_folder, make_private, sync_folder
 from tamis.privacy.databases.wording import COLLECTOR
 from tamis.privacy.errors import BadData, InvalidInput
-from tamis.privacy.ledger.open import data_folder
 
 _SIZE = 32
 Kind = Literal["plan", "progress"]
@@ -63,6 +62,7 @@ class Keys:
     def opener(self, query: str) -> X25519PrivateKey:
         path = self._place(query)
         if not path.exists():
+            self.check_unreleased(query)
             raise InvalidInput(
                 f"the key of the query {query} is not in {str(self.folder)!r}: its reports can be "
                 "opened only where the query was created."
@@ -100,6 +100,11 @@ class Keys:
     def keep_release(self, query: str, file: bytes) -> None:
         """The digest of the release of a query, for good."""
         self._write(self._place(query, "released"), sha256(file).digest(), anew=True)
+
+    def check_unreleased(self, query: str) -> None:
+        """Refuse to count what has been released."""
+        if self._place(query, "released").exists():
+            raise put_back(query)
 
     def check_release(self, query: str, file: bytes) -> None:
         """Refuse a release that was not made with these keys."""
@@ -148,9 +153,32 @@ class Keys:
             raise _damaged(path)
         return found
 
+    def signed(self, envelope: object) -> bool:
+        """Whether a specification was signed with these keys."""
+        try:
+            signed_text(envelope, self.signer().public_key())
+        except Refused:
+            return False
+        return True
+
+
+def put_back(query: str) -> BadData:
+    """What to say when a query is to be counted that has been counted before."""
+    return BadData(
+        f"the query {query} has been counted before: its reports, or an older copy of the keys, "
+        "were put back since. A second release could show single devices, so nothing was counted; "
+        "abandon the query."
+    )
+
 
 def _damaged(path: Path) -> BadData:
-    return BadData(f"{path.name!r} in the folder of keys is damaged or missing: put back a copy.")
+    if path.name == "signer.key":
+        return BadData("'signer.key' in the folder of keys is damaged: put back a copy of it.")
+    # no copy is asked for here: an older one could have a round counted twice
+    return BadData(
+        f"{path.name!r} in the folder of keys is damaged or missing: without it nothing can be "
+        "counted; abandon the query."
+    )
 
 
 def _text(key: bytes) -> str:

@@ -10,10 +10,9 @@ from typing import TypeVar
 
 from tamis.collect.sqlite import SqliteStore
 from tamis.collect.store import Store
-from tamis.privacy.databases.files import make_private, place
+from tamis.privacy.databases.files import data_folder, make_private, place
 from tamis.privacy.databases.wording import COLLECTOR
 from tamis.privacy.errors import InvalidInput, StoreUnavailable
-from tamis.privacy.ledger.open import data_folder
 
 VARIABLE = "TAMIS_COLLECTOR"
 T = TypeVar("T")

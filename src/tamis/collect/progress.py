@@ -18,12 +18,17 @@ class Progress:
     aggregator that died in between is followed by one that publishes what was found, and whoever
     puts an older state of the database back gets the same again, not a second count of the same
     coins with some reports left out. The ``file`` is there when the last round has been counted.
+
+    Before a round is charged and counted, it is kept that this has ``begun``. So an older copy of
+    all this, put back beside an older database, is told apart from one that was never used: by a
+    budget that has been charged already, or a release that is known.
     """
 
     round: int
     envelope: str  # the signed specification, as JSON text
     known: str  # as JSON text
     file: bytes | None = None
+    begun: bool = False
 
     def counted(self, newest: Round) -> bool:
         """Whether the newest round of the database has been counted; refused if it is not ours."""
@@ -35,6 +40,9 @@ class Progress:
             "The collector's database was changed by something other than the aggregator: nothing "
             "was counted. Abandon the query, and find out who can write there."
         )
+
+    def counting(self) -> Progress:
+        return replace(self, begun=True)
 
     def ended(self, file: bytes) -> Progress:
         return replace(self, file=file)

@@ -44,7 +44,7 @@ def serve(
             server_header=False,
             proxy_headers=False,
             ws="none",
-            http="h11",  # the one that caps the size of headers
+            http="h11",  # the one that refuses endless headers
             limit_concurrency=_MOST_AT_ONCE,
             lifespan="on",
             timeout_graceful_shutdown=10,

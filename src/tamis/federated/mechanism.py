@@ -179,15 +179,13 @@ class SampleAndThreshold:
 
     @property
     def certificate(self) -> Certificate:
-        """What the guarantee rests on, for `tamis verify`.
-
-        It is that of the threshold of others: a release with a larger one says less.
-        """
+        """What the guarantee rests on, for `tamis verify`."""
         grid = self._promise().grid()
         rule = {
             "name": "sample and threshold",
             "parts": self.parts,
-            "tau": self._others,
+            "tau": self.tau,
+            "colluding": self.colluding,
             "rounds": self.rounds,
             "base": str(grid.base),
             "span": grid.span,

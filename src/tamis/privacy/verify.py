@@ -59,10 +59,10 @@ def integer(text: object) -> int:
     return int(str(text), 16)
 
 
-def whole(value: object, most: int) -> int:
-    if type(value) is int and 1 <= value <= most:
+def whole(value: object, most: int, least: int = 1) -> int:
+    if type(value) is int and least <= value <= most:
         return value
-    raise Refused(f"a whole number from 1 to {most} is missing")
+    raise Refused(f"a whole number from {least} to {most} is missing")
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -610,20 +610,24 @@ def check_clients(
     need(promise["keys_per_unit"] == promise["elements_per_key"] == 1, "a client holds one item")
     parts, tau = whole(rule["parts"], 1 << 32), whole(rule["tau"], 100_000)
     rounds, told = whole(rule["rounds"], 256), relations[promise["neighbours"]]
+    league = whole(rule["colluding"], 100_000, least=0)
+    need(league < tau, "clients in league with the reader reach the threshold alone")
+    others = tau - league  # the threshold of the others, for a reader who knows what those report
     if rounds == 1 and told != "replaced":
-        clients, x = Clients(parts, tau), exp_bounds(epsilon)[0]
+        clients, x = Clients(parts, others), exp_bounds(epsilon)[0]
         spent = Fraction(max(clients.added(x), clients.removed(x)), 1 << _F)
     else:
         span, reach = whole(rule["span"], 5000), whole(rule["reach"], 15_000)
-        base, settings = number(rule["base"]), [(parts, tau, rounds)]
+        base, settings = number(rule["base"]), [(parts, others, rounds)]
         spent = rounds_together(settings, epsilon, told == "replaced", base, span, reach)
     need(spent <= delta, "a client spends more than is promised")
     p = decimals(Fraction(parts, 1 << 32))
+    to = f", also to a reader who controls {league} of them" if league else ""
     return (
         f"epsilon {promise['epsilon']}, delta {promise['delta']} when one unit "
         f"({promise['unit']!a}) is {told}; each is kept with probability {p} and items "
         f"of {tau} or more are named, in {rounds} round{'s' if rounds > 1 else ''}; "
-        f"a client spends {decimals(spent / delta)} of delta"
+        f"a client spends {decimals(spent / delta)} of delta{to}"
     )
 
 

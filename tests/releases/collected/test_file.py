@@ -11,19 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import tamis
+from tamis.federated import Histogram, SampleAndThreshold
+from tamis.privacy.errors import BadData
 from tamis.privacy.verify import Refused
-from tamis.releases.collected.collected import Collected
+from tamis.releases.collected.collected import Collected, rows_of
+from tamis.releases.report.collected_promise import formally
 from tests.releases.collected.making import (
     DECILES,
     ENTRY,
     LANGUAGES,
     Said,
+    about,
     items,
     loaded,
     mechanism,
@@ -115,11 +120,45 @@ def test_the_rows_of_items_follow_from_their_tokens() -> None:
         assert row["token"] <= row["low"] < row["estimate"] < row["high"]
 
 
+def against_two(tmp_path: Path) -> Path:
+    made = SampleAndThreshold(1.0, 1e-6, colluding=2)
+    counts = np.array([made.tau, made.tau + 1])
+    rows = rows_of(Histogram.of(made, pa.array(["de", "en"], pa.large_string()), counts, 0.95))
+    Collected(rows, about(made, "histogram")).save(tmp_path / "league.parquet")
+    return tmp_path / "league.parquet"
+
+
+def test_a_release_says_how_many_clients_its_reader_may_control(tmp_path: Path) -> None:
+    opened = tamis.open(against_two(tmp_path))
+    assert opened.about.mechanism.colluding == 2
+    assert "of delta, also to a reader who controls 2 of them; the 2 rows" in opened.verify()
+    assert "a reader who controls up to 2 clients" in formally(opened.about)
+
+
+@pytest.mark.parametrize("colluding", [3, 1, 0, -1, 10**6, True, None])
+def test_nobody_can_write_another_number_of_them_into_the_file(
+    tmp_path: Path, colluding: object
+) -> None:
+    path = against_two(tmp_path)
+    table, said = loaded(path)
+    written(table, said | {"colluding": colluding}, path, forged=True)
+    with pytest.raises(BadData):
+        tamis.open(path)
+    rule = said["certificate"]["rule"] | {"colluding": colluding}
+    forged = said | {"colluding": colluding, "certificate": said["certificate"] | {"rule": rule}}
+    written(table, forged, path, forged=True)
+    if colluding in (0, 1) and colluding is not True:  # which promises less, and is kept
+        assert tamis.open(path).verify()
+    else:
+        with pytest.raises((BadData, Refused)):
+            tamis.open(path).verify()
+
+
 PAGE = Path(__file__).parents[3] / "docs/release-file.md"
 FIELDS = {
-    "asked", "certificate", "coverage", "day", "digest", "domain", "estimator", "format",
-    "guarantee", "kind", "ledger", "library", "parts", "query", "question", "rounds", "spent",
-    "tau", "types",
+    "asked", "certificate", "colluding", "coverage", "day", "digest", "domain", "estimator",
+    "format", "guarantee", "kind", "ledger", "library", "parts", "query", "question", "rounds",
+    "spent", "tau", "types",
 }  # fmt: skip
 
 

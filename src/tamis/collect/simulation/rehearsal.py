@@ -26,6 +26,7 @@ from tamis.releases.progress import Report, silent
 
 _BUDGET = "simulation"
 _PURSE = (4 * world.EPSILON, 4 * world.DELTA)  # enough to be charged more than once, by mistake
+_BETWEEN_KILLS = 100  # devices, so that some of them report just then
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,13 @@ def rehearse(
     """
     if type(kills) is not int or not 0 <= kills <= 100:
         raise InvalidInput(f"kills must be a whole number from 0 to 100, not {shown(kills)}.")
+    if check_bound("clients", clients) < _BETWEEN_KILLS * kills:
+        raise InvalidInput(
+            f"for kills = {kills} take at least {_BETWEEN_KILLS * kills:,} clients: with fewer the "
+            "round is over before."
+        )
     where = store or str(folder / "collector.sqlite")
-    held = world.items(kind, check_bound("clients", clients), seed)
+    held = world.items(kind, clients, seed)
     report("starting", 0)
     with Collector(where, folder / "keys") as collector, open_store(where) as opened:
         query = _created(kind, clients, collector, window, folder)
@@ -135,7 +141,8 @@ class _Attended:
     def clean(self, simulated: Simulated) -> bool:
         numbers = [sending.asked.round for sending in simulated.rounds]
         left = any(True for number in numbers for _ in self._store.reports(self._query, number))
-        return not left and not (self._collector.keys.folder / f"{self._query}.key").exists()
+        keys = self._collector.keys.folder.glob(f"{self._query}.*")
+        return not left and [path.suffix for path in keys] == [".released"]
 
 
 class _Watch:

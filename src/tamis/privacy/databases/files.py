@@ -12,6 +12,20 @@ from tamis.privacy.errors import InvalidInput
 _SERVERS = ("postgresql://", "postgres://")
 
 
+def data_folder() -> Path:
+    """Where tamis keeps what belongs to this user."""
+    base = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if base.is_absolute():
+        return base / "tamis"
+    try:
+        return Path.home() / ".local" / "share" / "tamis"
+    except RuntimeError:
+        raise InvalidInput(
+            "This user has no home folder to keep a ledger or a collector in; say where: "
+            "XDG_DATA_HOME names a folder, TAMIS_LEDGER and TAMIS_COLLECTOR files."
+        ) from None
+
+
 def place(where: str | Path, wording: Wording) -> str | Path:
     """The address of a PostgreSQL server, as text, or the path of a file."""
     if isinstance(where, str) and where.startswith(_SERVERS):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tamis.privacy.databases.files import make_private, place
+from tamis.privacy.databases.files import data_folder, make_private, place
 from tamis.privacy.databases.wording import LEDGER
-from tamis.privacy.errors import InvalidInput
 from tamis.privacy.ledger.ledger import Ledger
 from tamis.privacy.ledger.sqlite import SqliteStore
 
@@ -29,19 +28,6 @@ def open_ledger(where: str | Path | None = None) -> Ledger:
     from tamis.privacy.ledger.postgres import PostgresStore
 
     return Ledger(PostgresStore(found, data_folder() / "heads"))
-
-
-def data_folder() -> Path:
-    """Where tamis keeps what belongs to this user."""
-    base = Path(os.environ.get("XDG_DATA_HOME", ""))
-    if base.is_absolute():
-        return base / "tamis"
-    try:
-        return Path.home() / ".local" / "share" / "tamis"
-    except RuntimeError:
-        raise InvalidInput(
-            f"This user has no home folder to keep a ledger in; name a file in {VARIABLE}."
-        ) from None
 
 
 def _own_file() -> Path:

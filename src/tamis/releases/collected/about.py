@@ -86,6 +86,7 @@ class AboutCollected:
             "parts": m.parts,
             "tau": m.tau,
             "rounds": m.rounds,
+            "colluding": m.colluding,
             "estimator": "binary search" if self.kind == "quantiles" else "token / p",
             "coverage": repr(self.coverage),
             "certificate": json.loads(self.certificate.text),
@@ -145,6 +146,7 @@ def _possible(about: AboutCollected) -> bool:
 def _read(said: Any) -> AboutCollected:
     promise = said["guarantee"]
     parts, tau, rounds = (whole(said[name], most) for name, most in _MOST.items())
+    colluding = whole(said["colluding"], _MOST["tau"], least=0)
     mechanism = SampleAndThreshold(
         float(promise["epsilon"]),
         float(promise["delta"]),
@@ -152,6 +154,7 @@ def _read(said: Any) -> AboutCollected:
         tau,
         "replace" if promise["neighbours"] == REPLACED else "add or remove",
         rounds,
+        colluding,
     )
     return AboutCollected(
         mechanism,

@@ -66,6 +66,12 @@ def formally(about: AboutCollected) -> str:
     )
     exact = m.rounds == 1 and not replaced
     bound = "" if exact else ", for all rounds together and rounded up"
+    league = ""
+    if m.colluding:
+        league = (
+            f" It also holds for a reader who controls up to {counted(m.colluding, 'client')}, "
+            "and decides what they report."
+        )
     return f"""
 <p>Let <em>M</em> be the release, as a random function of what the clients hold. For any two sets of
 clients <em>D</em> and <em>D′</em> that differ {differ}, and for any set <em>T</em> of results:</p>
@@ -75,7 +81,7 @@ Pr[<em>M</em>(<em>D′</em>) ∈ <em>T</em>] + {small(g.delta)}</p>
 release. The delta that it takes was computed in whole numbers{bound}, and comes to
 {percent(m.spent / g.delta)} of what is promised. All of it rests on the coins of the clients: it
 holds if each of them tosses one coin in a round and is counted once, and if nothing else is
-published: not how many clients took part, nor how many reported.</p>
+published: not how many clients took part, nor how many reported.{league}</p>
 {table(["what", "value"], _parameters(about), "Every parameter of the guarantee", "parameters")}
 """
 
@@ -150,6 +156,7 @@ def _parameters(about: AboutCollected) -> list[list[str]]:
         ["rounds, at most", f"{m.rounds:,}"],
         ["probability p that a client counts in a round", f"{m.parts:,} / 2³² = {m.p:.6g}"],
         ["least count tau that is released", f"{m.tau:,}"],
+        ["clients that a reader may control", f"{m.colluding:,}"],
         ["coverage of intervals", f"{about.coverage:.6g}"],
         ["made with", f"tamis {safe(about.library)}"],
     ]
