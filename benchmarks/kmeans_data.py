@@ -70,6 +70,11 @@ def cases(only: Sequence[str] = ()) -> list[Case]:
     return [case for case in (*real, *drawn) if not only or case.name.startswith(tuple(only))]
 
 
+def absent() -> list[str]:
+    """The real tables that cannot be read."""
+    return [name for name in RANGES if not there(name)]
+
+
 def cost(points: Floats, centres: Floats, at_once: int = 1 << 14) -> float:
     """The sum of squared distances to the nearest centre."""
     total = 0.0

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks import kmeans_worker
-from benchmarks.kmeans_data import Case, Floats, cases, cost
+from benchmarks.kmeans_data import FOLDER, Case, Floats, absent, cases, cost
 from tamis import PrivateKMeans
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
@@ -60,8 +60,10 @@ def peers(
         heads = " | ".join(_SHOWN[name] for name in methods)
         lines = [
             f"Cost over that of plain k-means (scikit-learn, best of {PLAIN_STARTS}), at equal "
-            f"true epsilon: median of {repeats} runs (the worst). Google's has delta = 1e-6 too.",
+            f"true epsilon for one row that is added or removed: median of {repeats} runs (the "
+            "worst). Google's has delta = 1e-6 too.",
             *(f"Not run: {reason}" for reason in known.missing),
+            *(f"Not run: {name}, which is not in {FOLDER}." for name in absent()),
             "",
             f"| data | rows | columns | k | epsilon | {heads} |",
             "|---" * (5 + len(methods)) + "|",

@@ -17,13 +17,15 @@ _RHO = 0.225
 
 
 def overspent(dimensions: int) -> float:
-    """How many times its nominal epsilon diffprivlib's KMeans spends.
+    """How many times its nominal epsilon diffprivlib's KMeans spends, if a row is added or removed.
 
     It gives counts what was computed for each coordinate, and each coordinate what was computed
-    for counts, which is c = (4 d rho^2)^(1/3) times as much: d c + 1 in place of d + c.
+    for counts, which is c = (4 d rho^2)^(1/3) times as much: d c + 1 in place of d + c, for a row
+    that is replaced. One that is added moves a sum by half of the range at most, not by all of it:
+    d c / 2 + 1.
     """
     ratio = float(np.cbrt(4 * dimensions * _RHO**2))
-    return (dimensions * ratio + 1) / (dimensions + ratio)
+    return (dimensions * ratio / 2 + 1) / (dimensions + ratio)
 
 
 def diffprivlib(points: Any, clusters: int, epsilon: float) -> Any:

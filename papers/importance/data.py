@@ -13,7 +13,7 @@ from pyarrow import csv
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from papers.importance.settings import CLUSTERS, RADII, ROWS
+from papers.importance.settings import CLUSTERS, RADII
 from tamis.importance.kmeans.grid import Grid
 from tamis.importance.profiles import l1_norms
 
@@ -101,8 +101,4 @@ def prepared(name: str, points: Floats) -> Table:
 
 def _read(path: Path) -> Floats:
     rows = csv.read_csv(path)
-    points = np.column_stack([column.to_numpy() for column in rows.columns[:-1]])
-    if len(points) <= ROWS:
-        return points.astype(np.float64)
-    chosen = np.random.default_rng(25).choice(len(points), ROWS, replace=False)
-    return points[np.sort(chosen)].astype(np.float64)
+    return np.column_stack([column.to_numpy() for column in rows.columns[:-1]]).astype(np.float64)

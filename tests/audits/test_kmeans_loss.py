@@ -2,7 +2,8 @@
 
 Two data sets of three and of two rows are fitted many times. From how often an event (a size and a
 place of the centre) comes about for each follows a lower bound on epsilon, which is wrong with
-probability 1e-6 at most. It must be below the promise; and above it where noise is too small.
+probability 1e-6 at most. It must be below the promise; and above it where noise is too small. Of
+samples it could tell next to nothing: see test_kmeans_transcript.py.
 """
 
 from __future__ import annotations
@@ -85,18 +86,14 @@ def test_an_eighth_of_the_noise_is_noticed_in_few_fits(monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("times", "settings"),
-    [
-        (20_000, {"max_iter": 1, "init": "random"}),
-        (20_000, {"max_iter": 2}),
-        (1000, {"max_iter": 1, "sampler": "uniform", "rate": 0.5}),
-    ],
-    ids=["residuals", "seeds and residuals", "sampled"],
+    "settings",
+    [{"max_iter": 1, "init": "random"}, {"max_iter": 2}],
+    ids=["residuals", "seeds and residuals"],
 )
 def test_a_row_cannot_be_told_from_many_fits_better_than_promised(
-    times: int, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert audited(monkeypatch, times, 1.0, **settings) < EPSILON
+    assert audited(monkeypatch, 20_000, 1.0, **settings) < EPSILON
 
 
 @pytest.mark.slow

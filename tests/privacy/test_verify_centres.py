@@ -30,7 +30,7 @@ def certificate(kind: str, epsilon: float = 1.0) -> dict[str, Any]:
 @cache
 def fitted(kind: str, epsilon: float) -> str:
     rows = np.random.default_rng(1).normal(0, 0.3, (400, 2))
-    made = PrivateKMeans(3, epsilon=epsilon, bounds=(-1, 1), sampler=kind)  # type: ignore[arg-type]
+    made = PrivateKMeans(3, epsilon=epsilon, bounds=(-1, 1), sampler=kind, max_iter=4)  # type: ignore[arg-type]
     return str(made.fit(rows).certificate_.text)
 
 
@@ -39,7 +39,7 @@ def fitted(kind: str, epsilon: float) -> str:
 def test_what_was_fitted_is_verified(kind: str, epsilon: float) -> None:
     said = Certificate(json.dumps(certificate(kind, epsilon))).verify()
     assert said.startswith(f"epsilon {epsilon} when one unit ('row') is added or removed")
-    assert "the middle, the norms and the centres spend 1 of it" in said
+    assert "the middle, the norms and the centres, in 4 steps, spend 1 of it" in said
     assert ("all rows are used" in said) == (kind == "full")
 
 
@@ -71,6 +71,14 @@ def ruled(name: str) -> Callable[[object], Change]:
     return put("rule", name)
 
 
+def searched(name: str, by: Fraction) -> Change:
+    def change(content: dict[str, Any]) -> None:
+        search = content["rule"]["search"]
+        search[name] = str(Fraction(search[name]) + by)
+
+    return change
+
+
 WRONG: dict[str, Change] = {
     "a smaller epsilon": promised("epsilon")("0.999999"),
     "no epsilon": promised("epsilon")("0"),
@@ -92,6 +100,20 @@ WRONG: dict[str, Change] = {
     "no parts": ruled("parts")({}),
     "parts in a list": ruled("parts")(["1/50", "1/50", "24/25"]),
     "another rule": ruled("name")("k-medians"),
+    "more for the seeds": searched("seeds", Fraction(1, 10**6)),
+    "more for the steps": searched("lloyd", Fraction(1, 10**6)),
+    "seeds that take back": searched("seeds", Fraction(-2)),
+    "seeds that spend nothing": put("rule", "search", "seeds")("0"),
+    "steps that spend nothing": put("rule", "search", "lloyd")("0"),
+    "no steps at all": lambda c: c["rule"]["search"].update(
+        seed_steps=0, seeds="0", steps=0, lloyd="0"
+    ),
+    "steps below 0": put("rule", "search", "steps")(-1),
+    "half a step": put("rule", "search", "steps")(1.5),
+    "more than a thousand steps": put("rule", "search", "steps")(1001),
+    "no search": lambda c: c["rule"].pop("search"),
+    "all for the counts": ruled("count_share")("1"),
+    "nothing for the counts": ruled("count_share")("0"),
     "no word of a sample": lambda c: c["rule"].pop("sample"),
     "no promise": lambda c: c.pop("guarantee"),
     "another version": lambda c: c.update(version=2),
@@ -165,7 +187,9 @@ def written(epsilon: Fraction, share: Fraction, steps: Fraction, near: float, fa
         "neighbours": "add or remove one unit",
     }
     sample = {"sampler": "coreset", "steps": str(steps), **ends}
+    search = {"seed_steps": 1, "seeds": str(steps), "widths": "0", "steps": 0, "lloyd": "0"}
     rule = {"name": "k-means", "parts": parts, "count_share": str(share), "sample": sample}
+    rule |= {"search": search}
     return {"format": "tamis certificate", "version": 1, "guarantee": promise, "rule": rule}
 
 

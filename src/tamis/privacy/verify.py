@@ -646,10 +646,19 @@ def check_centres(promise: dict[str, Any], rule: dict[str, Any]) -> str:
     spent = [number(parts[name]) for name in ("middle", "norms", "centres")]
     need(len(parts) == 3 and all(part > 0 for part in spent), "the parts are not as they should be")
     need(sum(spent) <= epsilon, "the parts spend more than is promised")
+    share, sample, search = number(rule["count_share"]), rule["sample"], rule["search"]
+    costs = [number(search[name]) for name in ("seeds", "widths", "lloyd")]
+    many = [whole(search[name], 1000, least=0) for name in ("seed_steps", "steps")]
+    steps = spent[2] if sample is None else number(sample["steps"])
+    possible = 0 < share < 1 and steps > 0 and min(costs) >= 0 and 1 <= sum(many) <= 1000
+    need(possible, "what the steps spend is not as it should be")
+    need(sum(costs) <= steps, "the steps spend more than is stated")
+    told = [(cost > 0, n > 0) for cost, n in zip(costs[::2], many, strict=True)]
+    need(all(cost == n for cost, n in told), "steps that spend nothing would be without noise")
+    need(costs[1] > 0 or sample is not None or not many[1], "the widths are without noise")
     how = "all rows are used"
-    if (sample := rule["sample"]) is not None:
-        share, steps = number(rule["count_share"]), number(sample["steps"])
-        need(0 < share < 1 and steps > 0, "what the steps spend is not as it should be")
+    if sample is not None:
+        need(costs[1] == 0, "widths of a weighted sample are not private")
         need(sample["sampler"] in ("optimal", "coreset", "uniform"), "the sampler is unknown")
         near = [] if sample["sampler"] == "optimal" else [(steps * share, number(sample["near"]))]
         most = exp_bounds(spent[2])[0] - (1 << 256)
@@ -664,7 +673,8 @@ def check_centres(promise: dict[str, Any], rule: dict[str, Any]) -> str:
         how = f"rows are sampled ({sample['sampler']!a}), the farthest with probability {far}"
     return (
         f"epsilon {promise['epsilon']} when one unit ({promise['unit']!a}) is added or removed; "
-        f"the middle, the norms and the centres spend {decimals(sum(spent) / epsilon)} of it; {how}"
+        f"the middle, the norms and the centres, in {sum(many)} step{'s'[: sum(many) > 1]}, spend "
+        f"{decimals(sum(spent) / epsilon)} of it; {how}"
     )
 
 

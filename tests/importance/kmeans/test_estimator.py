@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
@@ -26,6 +28,7 @@ from tamis.importance.sample import poisson
 from tamis.privacy import randomness
 from tamis.privacy.errors import BudgetRefused, InvalidInput
 from tamis.privacy.ledger import Entry, open_ledger
+from tests.errors import told
 from tests.sources import Forbidden, Stream
 
 KINDS = ["full", "optimal", "coreset", "uniform"]
@@ -194,11 +197,20 @@ NAN[3, 1], ENDLESS[3, 1] = math.nan, math.inf
 REFUSED: dict[str, tuple[dict[str, Any], Any, str]] = {
     "NaN in the data": ({}, NAN, "NaN"),
     "infinity in the data": ({}, ENDLESS, "infinity"),
-    "text in the data": ({}, [["a", "b"], ["c", "d"]], "could not convert|numeric"),
+    "text in the data": ({}, [["Ada", "b"], ["c", "d"]], "X must hold numbers only"),
+    "numbers as text": ({}, [["1", "2"], ["3", "4"]], "X must hold numbers only"),
+    "text in a table": ({}, pd.DataFrame({"a": ["Ada", "1"], "b": [1, 2]}), "numbers only"),
+    "dates in a table": ({}, pd.DataFrame({"a": pd.to_datetime(["2020-01-01"] * 3)}), "only"),
+    "nothing in the data": ({}, [[1.0, None], [2.0, 3.0]], "NaN"),
+    "rows of different lengths": ({}, [[1.0, 2.0], [3.0]], "rows of one length"),
+    "complex numbers": ({}, ROWS * 1j, "Complex data not supported"),
+    "a masked array": ({}, np.ma.masked_array(ROWS, mask=ROWS > 0.5), "X is masked"),
+    "a sparse array": ({}, csr_array(ROWS), "Sparse data"),
     "one row": ({"n_clusters": 1}, ROWS[:1], "minimum of 2"),
     "no rows": ({}, ROWS[:0], "minimum of 2"),
     "no columns": ({}, np.zeros((9, 0)), "0 feature"),
-    "a list of numbers": ({}, [1.0, 2.0, 3.0, 4.0], "2D array"),
+    "a list of numbers": ({}, [1.0, 2.0, 3.0, 4.0], "Reshape your data"),
+    "progress that cannot be told": ({"progress": 5}, ROWS, "progress must be a function"),
     "more centres than rows": ({"n_clusters": 41}, ROWS, "n_clusters = 41 is more than"),
     "no centres": ({"n_clusters": 0}, ROWS, "n_clusters must be a whole number"),
     "half a centre": ({"n_clusters": 2.5}, ROWS, "n_clusters must be a whole number"),
@@ -257,6 +269,29 @@ def test_bad_input_is_refused_in_a_sentence_and_nothing_is_charged_or_drawn(
     estimator = made(budget="rows", ledger=ledger, **settings)
     with randomness.using(Forbidden()), pytest.raises(ValueError, match=said):
         estimator.fit(rows)
+    assert history(ledger) == []
+
+
+def test_no_error_holds_what_is_in_the_data() -> None:
+    private: list[Any] = [
+        "Ada Lovelace",
+        123456.789,
+        1j * 123456.789,
+        {"name": "Ada"},
+        b"Ada",
+        None,
+    ]
+    for value in private:
+        given: list[Any] = [[[value, 1.0], [2.0, math.nan]], [value, 2.0, 3.0], value]
+        for rows in given:
+            with pytest.raises(ValueError, match="X") as refused:
+                made(n_clusters=2, bounds=(-1, 1)).fit(rows)
+            assert not any(word in told(refused.value) for word in ("Ada", "123456"))
+
+
+def test_nan_is_refused_even_if_scikit_learn_is_told_not_to_look(ledger: Path) -> None:
+    with sklearn.config_context(assume_finite=True), pytest.raises(InvalidInput, match="NaN"):
+        made(budget="rows", ledger=ledger).fit(NAN)
     assert history(ledger) == []
 
 

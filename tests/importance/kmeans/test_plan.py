@@ -24,7 +24,12 @@ def test_the_parts_spend_exactly_epsilon(epsilon: Fraction) -> None:
 
 @given(amounts)
 def test_a_certificate_says_what_the_parts_spend_as_exact_fractions(epsilon: Fraction) -> None:
-    rule = Spending.of(epsilon).rule(3, None)
+    spending = Spending.of(epsilon)
+    schedule = Schedule.of(spending.search, 4, "private", sampled=False)
+    rule = spending.rule(3, schedule, None)
+    assert sum(Fraction(rule["search"][name]) for name in ("seeds", "widths", "lloyd")) == (
+        Fraction(rule["parts"]["centres"])
+    )
     assert sum(Fraction(part) for part in rule["parts"].values()) == epsilon
     assert sorted(rule["parts"]) == ["centres", "middle", "norms"]
     assert (rule["name"], rule["sample"]) == ("k-means", None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tamis.importance.kmeans.grid import BITS, Floats
 from tamis.importance.kmeans.plan import Init, Schedule, Spending
 from tamis.importance.kmeans.run import Found, Middle, centre_around, mechanism, middle_of, search
 from tamis.importance.kmeans.steps import Drawn, Norms, Step, histogram
-from tamis.importance.kmeans.totals import Ints, Points, moves
+from tamis.importance.kmeans.totals import Assigned, Ints, Points, moves
 from tamis.privacy import randomness
 from tests.sources import Stream
 
@@ -115,9 +116,9 @@ def test_centres_stay_within_the_radius_however_many_steps_add_noise() -> None:
     """Or squares of distances would leave the whole numbers that floats hold, below 2^53."""
     seen: list[float] = []
 
-    def looked(points: Points, centres: Floats, radius: int) -> tuple[Ints, Ints]:
+    def looked(points: Points, centres: Floats, *rest: Any) -> tuple[Ints, Ints]:
         seen.append(float(np.abs(centres).sum(axis=1).max()))
-        return moves(points, centres, radius)
+        return moves(points, centres, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "moves", looked)
@@ -132,15 +133,16 @@ def test_every_centre_that_points_are_compared_with_is_whole_and_near() -> None:
     seen: list[Floats] = []
 
     def watched(original: Callable[..., object]) -> Callable[..., object]:
-        def inner(points: Points, centres: Floats, *rest: int) -> object:
+        def inner(points: Points, centres: Floats, *rest: Any) -> object:
             seen.append(centres.copy())
             return original(points, centres, *rest)
 
         return inner
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("moves", "totals", "distances"):
+        for name in ("moves", "totals"):
             patch.setattr(run, name, watched(getattr(run, name)))
+        patch.setattr(Assigned, "to", watched(Assigned.to))
         for epsilon in (Fraction(1, 100), Fraction(1), Fraction(1000)):
             plan = Schedule.of(epsilon, 10, "private", False)
             search(Points(blobs()), 4, around(2 * RADIUS), plan, quiet)
@@ -211,7 +213,12 @@ def test_the_profile_of_the_search_is_what_its_steps_spend_on_a_weighted_point()
     plan = Schedule.of(spent, 6, "private", True)
     profile = mechanism(float(spent), d, radius)
     for weight, norm in ((1.0, 12345.0), (1.0, 0.0), (17.5, 3000.0), (1000.0, 1.0)):
-        steps = [Step(part, radius, d, 1024) for part in plan.each for _ in range(3)]
+        many = [plan.seed_steps, plan.steps]
+        steps = [
+            Step(part, radius, d, 1024)
+            for part, times in zip(plan.each, many, strict=True)
+            for _ in range(times)
+        ]
         total = sum(
             float(s.count_rate) * weight * 1024 + float(s.sum_rate) * weight * norm for s in steps
         )

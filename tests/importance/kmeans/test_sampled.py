@@ -159,7 +159,8 @@ def test_weights_that_points_add_are_rounded_down() -> None:
 
 def certificate(kind: Kind, epsilon: float, rate: float, mixing: float = 0.5) -> dict[str, Any]:
     spending = Spending.of(Fraction(repr(epsilon)))
-    rule = spending.rule(3, chosen(kind, epsilon, rate, mixing=mixing).rule())
+    sample = chosen(kind, epsilon, rate, mixing=mixing)
+    rule = spending.rule(3, Schedule.of(sample.spent, 4, "private", sampled=True), sample.rule())
     text = Certificate.of(Guarantee(epsilon, 0.0, unit="row"), rule).text
     return dict(json.loads(text))
 
@@ -181,7 +182,12 @@ def changed(content: dict[str, Any], name: str, by: Fraction) -> dict[str, Any]:
     """One number of the sample, larger by this part of it."""
     sample = content["rule"]["sample"]
     value = str(Fraction(sample[name]) * (1 + by))
-    return {**content, "rule": {**content["rule"], "sample": {**sample, name: value}}}
+    rule = {**content["rule"], "sample": {**sample, name: value}}
+    if name == "steps":  # and so is what they spend
+        search = rule["search"]
+        parts = {part: str(Fraction(search[part]) * (1 + by)) for part in ("seeds", "lloyd")}
+        rule["search"] = {**search, **parts}
+    return {**content, "rule": rule}
 
 
 TINY = Fraction(1, 10**6)

@@ -14,9 +14,9 @@ from tamis.importance.kmeans import parallel
 from tamis.importance.kmeans.grid import BITS, Floats, shorten
 from tamis.importance.kmeans.totals import (
     COUNT_BITS,
+    Assigned,
     Ints,
     Points,
-    distances,
     moves,
     nearest,
     totals,
@@ -108,7 +108,7 @@ def test_distances_are_what_whole_numbers_say(case: tuple[Floats, Floats]) -> No
     places, centres = case
     away = places - centres[slow_nearest(places, centres)]
     true = [sum(map(abs, row)) for row in whole(away)]
-    assert distances(Points(places), centres).tolist() == true
+    assert Assigned.to(Points(places), centres).norms.tolist() == true
 
 
 @pytest.mark.parametrize("radius", [1, 1000, FAR, 2 * FAR])
@@ -118,7 +118,9 @@ def test_moves_are_what_whole_numbers_say(case: tuple[Floats, Floats], radius: i
     away = places - centres[near]
     shorten(away, np.abs(away).sum(axis=1), radius)
     true = slow_totals(near, whole(away), [1] * len(places), len(centres))
-    assert same(moves(Points(places), centres, radius), true)
+    points = Points(places)
+    assert same(moves(points, centres, radius), true)
+    assert same(moves(points, centres, radius, Assigned.to(points, centres)), true)
 
 
 def test_heavy_totals_beyond_2_to_the_53_are_exact() -> None:
@@ -216,7 +218,7 @@ def test_no_rows_add_nothing(weighted: bool) -> None:
     assert not counts.any()
     assert not sums.any()
     assert same(moves(Points(none), centres, 5), (counts, sums))
-    assert len(distances(points, centres)) == len(nearest(none, centres)) == 0
+    assert len(Assigned.to(points, centres).norms) == len(nearest(none, centres)) == 0
 
 
 # --- weights ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import tamis
-from tamis.importance.kmeans.plan import Spending
+from tamis.importance.kmeans.plan import Schedule, Spending
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import Guarantee
@@ -21,7 +21,7 @@ from tamis.releases.clusters.clusters import Clusters, table_of
 from tests.releases.collected.making import Said
 
 CENTRES = np.array([[0.5, -0.5, 0.0], [-0.75, 0.25, 0.5], [0.25, 0.75, -0.5]])
-SIZES = np.array([1200.0, 3000.5, 0.0])
+SIZES = np.array([1200.0, 3001.0, 0.0])
 COLUMNS = ("x", "y", "z")
 
 
@@ -51,7 +51,9 @@ def made(
     """With these centres and sizes; nothing was drawn."""
     places, many = np.asarray(centres, np.float64), np.asarray(sizes, np.float64)
     guarantee = Guarantee(epsilon, 0.0, unit="row")
-    rule = Spending.of(exactly(epsilon)).rule(len(columns), None)
+    spending, steps = Spending.of(exactly(epsilon)), more.get("steps", 4)
+    schedule = Schedule.of(spending.search, steps, more.get("init", "private"), sampled=False)
+    rule = spending.rule(len(columns), schedule, None)
     said: dict[str, Any] = {
         "bounds": ((-1.0, 1.0),) * len(columns),
         "radius": None,

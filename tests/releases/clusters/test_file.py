@@ -126,7 +126,7 @@ def test_what_was_spent_is_no_more_than_what_is_promised() -> None:
 def test_it_is_shown_as_a_small_table() -> None:
     assert str(made()).splitlines() == [
         "cluster      x     y     z     size",
-        "      0  -0.75  0.25   0.5  3,000.5",
+        "      0  -0.75  0.25   0.5  3,001.0",
         "      1    0.5  -0.5   0.0  1,200.0",
         "      2   0.25  0.75  -0.5      0.0",
         "3 clusters, released with epsilon 1 for one row",
@@ -171,6 +171,8 @@ CHANGES: dict[str, Change] = {
     "a negative size": cell("size", 2, -1.0),
     "a size that is no number": cell("size", 2, float("nan")),
     "sizes out of order": cell("size", 2, 5000.0),
+    "half a row": cell("size", 0, 3001.5),
+    "more rows than there can be": cell("size", 0, 1e300),
     "another number": cell("cluster", 0, 3),
     "a number twice": cell("cluster", 1, 0),
     "a missing number": cell("cluster", 1, None),
@@ -189,6 +191,11 @@ CHANGES: dict[str, Change] = {
     "parts that are less": footer(spent=[]),
     "parts that are more": footer(certificate__rule__parts__centres="2"),
     "another rule": footer(certificate__rule__name="draw"),
+    "another share for counts": footer(certificate__rule__count_share="1/2"),
+    "less noise in a step": footer(certificate__rule__search__steps=1),
+    "more for the seeds": footer(certificate__rule__search__seeds="96/100"),
+    "steps that auto never takes": footer(steps=3),
+    "steps of another schedule": footer(steps=2),
     "a sampler that is not in the certificate": footer(sampler="uniform"),
     "a sampler that there is not": footer(sampler="best"),
     "a rate without a sampler": footer(rate="0.5"),
@@ -231,6 +238,45 @@ def test_what_was_changed_is_refused(name: str, forged: bool, tmp_path: Path) ->
         opened = tamis.open(path)
         assert forged, "a digest that does not fit is refused when the file is opened"
         opened.verify()
+
+
+def sample(**values: str) -> Change:
+    return footer(**{f"certificate__rule__sample__{name}": v for name, v in values.items()})
+
+
+def without_near(**values: Any) -> Change:
+    """A coreset that says that it was optimal."""
+
+    def change(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+        said = changed(said, certificate__rule__sample__sampler="optimal", **values)
+        del said["certificate"]["rule"]["sample"]["near"]
+        return table, said
+
+    return change
+
+
+SAMPLED: dict[str, tuple[str, Change]] = {
+    "a uniform sample that is none": ("uniform", sample(near="1")),
+    "a uniform sample of another rate": ("uniform", footer(rate="0.2")),
+    "a coreset of another rate": ("coreset", footer(rate="0.9")),
+    "a coreset of another mixing": ("coreset", footer(mixing="0.9")),
+    "a coreset in which the middle is likelier": ("coreset", sample(near="1/2")),
+    "a coreset that was optimal": ("coreset", without_near(sampler="optimal", mixing=None)),
+    "optimal weights of another rate": ("optimal", footer(rate="0.5")),
+    "optimal weights with other odds": ("optimal", sample(far="1/2")),
+    "less than a 1024th of a row": ("uniform", cell("size", 2, 2.0**-11)),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_what_was_changed_of_a_sample_is_refused(name: str, tmp_path: Path) -> None:
+    (kind, change), path = SAMPLED[name], tmp_path / "r.parquet"
+    drawn(sampler=kind).save(path)
+    written(*loaded(path), path, forged=True)
+    assert tamis.open(path).verify()
+    written(*change(*loaded(path)), path, forged=True)
+    with pytest.raises((tamis.BadData, Refused)):
+        tamis.open(path).verify()
 
 
 def test_a_file_that_was_not_changed_is_not_refused(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from tamis.importance.checks import share
 from tamis.importance.kmeans.grid import MOST_ROWS, Floats, Grid
 from tamis.importance.kmeans.plan import USUAL, Schedule, Spending, check_noise, fitting_steps
+from tamis.importance.kmeans.rows import rows_of
 from tamis.importance.kmeans.run import Middle, centre_around, middle_of, search
-from tamis.importance.kmeans.sampled import Kind, Sampling, least_spent, sampling
+from tamis.importance.kmeans.sampled import RATES, Kind, Sampling, least_spent, sampling
 from tamis.importance.kmeans.totals import Ints, Points
 from tamis.importance.sample import poisson
 from tamis.privacy.certificate import Certificate
@@ -38,7 +39,6 @@ except ImportError as missing:
     ) from missing
 
 _SAMPLERS = ("full", "optimal", "coreset", "uniform")
-_RATES = {"full": 1.0, "optimal": 1.0, "coreset": 0.1, "uniform": 0.1}
 _LEAST_RATE = 1e-4  # with less, even many rows leave a sample of almost none
 _MOST_STEPS = 1000
 
@@ -56,8 +56,8 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     epsilon
         What all of `fit` spends; each call spends it again.
     bounds
-        The range of the data, known beforehand: (low, high), two numbers or an array for each
-        column. Rows beyond are moved to it.
+        The range of the data, known beforehand: (low, high), two numbers, or two arrays with a
+        number for each column: all lows, and all highs. Rows beyond are moved to it.
     radius
         Instead of bounds: the largest l1 norm (sum of absolute values). Rows beyond are shortened.
     sampler
@@ -128,7 +128,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Find the centres; **each call spends epsilon again**."""
         self._check_settings()
         guarantee = Guarantee(self.epsilon, 0.0, unit="row")
-        rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        rows = self._checked(X, reset=True)
         grid = self._grid(rows.shape[1])
         self._check_noise(grid, rows.shape[1], Spending.of(exactly(guarantee.epsilon)))
         if not self.n_clusters <= len(rows) <= MOST_ROWS:
@@ -156,7 +156,8 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.cluster_sizes_ = found.sizes
         self.n_iter_ = steps
         self.guarantee_ = guarantee
-        self.certificate_ = Certificate.of(guarantee, spending.rule(points.dimensions, rule))
+        said = spending.rule(points.dimensions, schedule, rule)
+        self.certificate_ = Certificate.of(guarantee, said)
         self._n_features_out = len(self.cluster_centers_)
 
     def _sampling(self, budget: Fraction, dimensions: int, middle: Middle) -> Sampling:
@@ -164,7 +165,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     @property
     def _rate(self) -> float:
-        return _RATES[self.sampler] if self.rate is None else self.rate
+        return RATES[self.sampler] if self.rate is None else self.rate
 
     def _steps(self, spent: Fraction, points: Points, middle: Middle) -> int:
         if self.max_iter != "auto":
@@ -199,7 +200,14 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _rows(self, X: npt.ArrayLike) -> Floats:
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: npt.ArrayLike, reset: bool) -> Floats:
+        rows = rows_of(X, least=2 if reset else 1)
+        validate_data(
+            self, X if hasattr(X, "columns") else rows, reset=reset, skip_check_array=True
+        )
+        return rows
 
     # --- settings ---
 
@@ -218,6 +226,11 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 raise InvalidInput("rate is for a sampler; choose sampler='optimal', for example.")
             _large_enough(self.rate, "rate")
         _large_enough(self.mixing, "mixing")
+        if self.progress is not None and not callable(self.progress):
+            raise InvalidInput(
+                f"progress must be a function of (steps done, steps in all), not "
+                f"{shown(self.progress)}."
+            )
 
     def _check_noise(self, grid: Grid, dimensions: int, spending: Spending) -> None:
         sampled, spent = self.sampler != "full", spending.search

@@ -16,6 +16,8 @@ Init = Literal["private", "random"]
 PER_CLUSTER = 4  # seeds
 _CENTRE, _NORMS, _WIDTHS = Fraction(2, 100), Fraction(2, 100), Fraction(3, 100)
 USUAL, _FEWER = 4, 2  # steps
+CHOICES = (1, _FEWER, USUAL)
+_MOST_SEED_STEPS = 2  # they have more centres, and take longer; after that, others do as much
 _SOME_NOISE, _MUCH_NOISE = 0.5, 4.0
 
 
@@ -36,12 +38,19 @@ class Spending:
         centre, norms = epsilon * _CENTRE, epsilon * _NORMS
         return cls(centre, norms, epsilon - centre - norms)
 
-    def rule(self, dimensions: int, sample: dict[str, str] | None) -> dict[str, Any]:
-        """All of it, for a certificate."""
+    def rule(
+        self, dimensions: int, schedule: Schedule, sample: dict[str, str] | None
+    ) -> dict[str, Any]:
+        """All of it, for a certificate.
+
+        The noise of a step that spends e follows: its counts have the rate share e, its sums
+        (1 - share) e over the radius, which is that of what is measured, in steps of the grid.
+        """
         parts = {"middle": self.centre, "norms": self.norms, "centres": self.search}
         return {
             "name": "k-means",
             "parts": {name: str(part) for name, part in parts.items()},
+            "search": schedule.rule(),
             "count_share": str(count_share(dimensions)),
             "sample": sample,
         }
@@ -59,13 +68,19 @@ class Schedule:
 
     @classmethod
     def of(cls, search: Fraction, max_iter: int, init: Init, sampled: bool) -> Schedule:
-        """Half of the steps find seeds, and take about half of what there is."""
-        seed_steps = (max_iter + 1) // 2 if init == "private" else 0
+        """Half of the steps, but few, find seeds, and take about half of what there is."""
+        seed_steps = min((max_iter + 1) // 2, _MOST_SEED_STEPS) if init == "private" else 0
         steps = max_iter - seed_steps
         widths = search * _WIDTHS if steps and not sampled else Fraction(0)
         share = Fraction(1, 2) if seed_steps and steps else Fraction(bool(seed_steps))
         rest = search - widths
         return cls(seed_steps, steps, rest * share, widths, rest * (1 - share))
+
+    def rule(self) -> dict[str, Any]:
+        """As it stands in a certificate."""
+        spent = {"seeds": self.seeds, "widths": self.widths, "lloyd": self.lloyd}
+        steps = {"seed_steps": self.seed_steps, "steps": self.steps}
+        return {name: str(part) for name, part in spent.items()} | steps
 
     @property
     def total(self) -> Fraction:

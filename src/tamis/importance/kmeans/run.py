@@ -17,11 +17,11 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtri
 
-from tamis.importance.kmeans.grid import Floats, shorten
+from tamis.importance.kmeans.grid import Floats, l1_norms, shorten
 from tamis.importance.kmeans.parallel import in_parts, one_thread_each
 from tamis.importance.kmeans.plan import PER_CLUSTER, Schedule, Spending
 from tamis.importance.kmeans.steps import Drawn, Norms, Step, count_share, histogram
-from tamis.importance.kmeans.totals import Points, distances, moves, totals
+from tamis.importance.kmeans.totals import Assigned, Points, moves, totals
 from tamis.importance.profiles import Lloyd
 from tamis.privacy import randomness
 
@@ -59,7 +59,7 @@ def middle_of(places: Floats, radius: int, spending: Spending) -> Middle:
     parts = in_parts(lambda rows: places[rows].sum(axis=0), len(places))
     sums = np.sum(parts, axis=0).astype(np.int64)[None]
     (place,) = step.drawn(np.array([len(places)]), sums).means
-    away = in_parts(lambda rows: np.abs(places[rows] - place).sum(axis=1), len(places))
+    away = in_parts(lambda rows: l1_norms(places[rows] - place), len(places))
     return Middle(place, histogram(np.concatenate(away), 2 * radius, spending.norms))
 
 
@@ -69,7 +69,7 @@ def centre_around(places: Floats, middle: Middle) -> None:
     def part(rows: slice) -> None:
         own = places[rows]
         own -= middle.place
-        shorten(own, np.abs(own).sum(axis=1), middle.radius)
+        shorten(own, l1_norms(own), middle.radius)
 
     in_parts(part, len(places))
 
@@ -132,12 +132,13 @@ def _last_steps(
             return _moved(found, drawn, drawn.means, middle.radius)
 
         return absolute
-    away = distances(points, found.centres)
-    near = histogram(away, 2 * middle.radius, schedule.widths).quantile(_WITHIN_CLUSTER)
+    first, known = found, Assigned.to(points, found.centres)
+    near = histogram(known.norms, 2 * middle.radius, schedule.widths).quantile(_WITHIN_CLUSTER)
     step = _step(points, epsilon, near)
 
     def relative(found: Found) -> Found:
-        drawn = step.drawn(*moves(points, found.centres, near))
+        own = known if found is first else None
+        drawn = step.drawn(*moves(points, found.centres, near, own))
         return _moved(found, drawn, found.centres + drawn.means, middle.radius)
 
     return relative

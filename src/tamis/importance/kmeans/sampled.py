@@ -9,11 +9,15 @@ from typing import Literal
 
 import numpy as np
 
+from tamis.importance.kmeans.grid import BITS
 from tamis.importance.kmeans.run import Middle, mechanism
+from tamis.importance.kmeans.steps import Norms
 from tamis.importance.samplers import Coreset, Optimal, Sampler, Uniform
 
 Kind = Literal["full", "optimal", "coreset", "uniform"]
 
+RATES: dict[str, float] = {"full": 1.0, "optimal": 1.0, "coreset": 0.1, "uniform": 0.1}  # usually
+_SAME = 1e-6  # relatively
 _MARGIN = 1 - 2.0**-40  # more than all that is computed in floating point here is off by
 
 
@@ -57,6 +61,34 @@ def sampling(
         fits = sampler.epsilon(mechanism(half, dimensions, middle.radius), middle.radius) <= target
         low, high = (half, high) if fits else (low, half)
     return _made(sampler, _less(low), middle)
+
+
+def possible(
+    rule: dict[str, str], rate: float, mixing: float, search: Fraction, dimensions: int
+) -> bool:
+    """Whether `sampling` with these settings can say so; where the data is, is not known.
+
+    Logarithms are not the same on all machines, and what is computed with them is compared so far
+    as they are.
+    """
+    spent, far = Fraction(rule["steps"]), Fraction(rule["far"])
+    ends = {name: Fraction(q) for name, q in rule.items() if name in ("near", "far")}
+    if rule["sampler"] == "optimal":
+        same = sampling("optimal", rate, mixing, search, dimensions, _anywhere())
+        most, odds = float(same.spent), same.ends["far"]
+        return (
+            len(ends) == 1
+            and math.isclose(float(spent), most, rel_tol=_SAME)
+            and math.isclose(float(far), odds, rel_tol=_SAME)
+        )
+    if rule["sampler"] == "uniform":
+        return ends == {"near": Fraction(rate), "far": Fraction(rate)}
+    return ends["near"] == Fraction(min(1.0, rate * mixing)) <= far <= 1
+
+
+def _anywhere() -> Middle:
+    """Of some data."""
+    return Middle(np.zeros(1), Norms(np.ones(128, dtype=np.int64), 1 << BITS))
 
 
 def least_spent(kind: Kind, rate: float, mixing: float, search: Fraction) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -48,12 +49,43 @@ class Points:
     def dimensions(self) -> int:
         return int(self.places.shape[1])
 
+    @cached_property
+    def rough(self) -> Rough:
+        """For all steps: to round points once is cheaper than in every step."""
+        return Rough.of(self.places)
+
+
+@dataclass(frozen=True)
+class Rough:
+    """Points in single precision, each with a 1 behind it, and how long they are at most."""
+
+    places: Singles
+    lengths: Singles
+
+    @classmethod
+    def of(cls, places: Floats) -> Rough:
+        rows, dimensions = places.shape
+        points = np.empty((rows, dimensions + 1), dtype=np.float32)
+        lengths = np.empty(rows, dtype=np.float32)
+
+        def part(where: slice) -> None:
+            own = points[where]
+            own[:, :-1], own[:, -1] = places[where], 1
+            np.sqrt(np.einsum("ij,ij->i", own, own), out=lengths[where])
+
+        in_parts(part, rows)
+        return cls(points, lengths)
+
+    def at(self, rows: slice) -> Rough:
+        return Rough(self.places[rows], self.lengths[rows])
+
 
 def totals(points: Points, centres: Floats) -> tuple[Ints, Ints]:
     """For each centre: how many points are nearest to it, and their sum."""
+    rough = points.rough
 
     def part(rows: slice) -> tuple[Floats, Floats]:
-        near = _nearest(points.places[rows], centres)
+        near = _nearest(points.places[rows], rough.at(rows), centres)
         if points.heavy is None or points.counts is None:
             return _by_centre(near, points.places[rows], None, len(centres))
         return _by_centre(near, points.heavy[rows], points.counts[rows], len(centres))
@@ -61,37 +93,60 @@ def totals(points: Points, centres: Floats) -> tuple[Ints, Ints]:
     return _added(in_parts(part, len(points.places)))
 
 
-def moves(points: Points, centres: Floats, radius: int) -> tuple[Ints, Ints]:
-    """The same for what leads from the nearest centre to a point, shortened to the radius."""
+def moves(
+    points: Points, centres: Floats, radius: int, known: Assigned | None = None
+) -> tuple[Ints, Ints]:
+    """The same for what leads from the nearest centre to a point, shortened to the radius.
+
+    What is ``known`` of these very centres is not looked for again.
+    """
+    rough = points.rough
 
     def part(rows: slice) -> tuple[Floats, Floats]:
-        near, away, norms = _away(points.places[rows], centres)
-        shorten(away, norms, radius)
+        places = points.places[rows]
+        near = known.near[rows] if known else _nearest(places, rough.at(rows), centres)
+        away = _away(places, near, centres)
+        shorten(away, known.norms[rows] if known else l1_norms(away), radius)
         return _by_centre(near, away, None, len(centres))
 
     return _added(in_parts(part, len(points.places)))
 
 
-def distances(points: Points, centres: Floats) -> Floats:
-    """The l1 distance of each point to the nearest centre (the nearest in l2)."""
-    parts = in_parts(lambda rows: _away(points.places[rows], centres)[2], len(points.places))
-    return np.concatenate(parts)
+@dataclass(frozen=True)
+class Assigned:
+    """The centre that is nearest to each point (in l2), and the l1 distance to it."""
+
+    near: Ints
+    norms: Floats
+
+    @classmethod
+    def to(cls, points: Points, centres: Floats) -> Assigned:
+        rough = points.rough
+
+        def part(rows: slice) -> tuple[Ints, Floats]:
+            near = _nearest(points.places[rows], rough.at(rows), centres)
+            return near, l1_norms(_away(points.places[rows], near, centres))
+
+        near, norms = zip(*in_parts(part, len(points.places)), strict=True)
+        return cls(np.concatenate(near), np.concatenate(norms))
 
 
 def nearest(places: Floats, centres: Floats) -> Ints:
     """Which centre is nearest to each point: the first of those that are."""
-    parts = in_parts(lambda rows: _nearest(places[rows], centres), len(places))
+    parts = in_parts(
+        lambda rows: _nearest(places[rows], Rough.of(places[rows]), centres), len(places)
+    )
     return np.concatenate(parts)
 
 
-def _nearest(places: Floats, centres: Floats) -> Ints:
+def _nearest(places: Floats, rough: Rough, centres: Floats) -> Ints:
     """Exactly; most of it in single precision, which is faster, where that surely finds the same.
 
     A score is |c|^2 - 2 x c, a sum of d + 1 products. In single precision, u = 2^-24, it is off by
     at most (d + 4) u (|c|^2 + 2 |x| |c|), in whatever order it is added up. Centres within twice
     that of the best may be nearest; if there are several, double precision decides between all.
     """
-    scores, slack = _rough_scores(places, centres)
+    scores, slack = _rough_scores(rough, centres)
     within = scores <= np.min(scores, axis=0) + slack
     which, rows = np.divmod(np.flatnonzero(within), len(places))
     near = np.empty(len(places), dtype=np.int64)
@@ -102,18 +157,16 @@ def _nearest(places: Floats, centres: Floats) -> Ints:
     return near
 
 
-def _rough_scores(places: Floats, centres: Floats) -> tuple[Singles, Singles]:
+def _rough_scores(rough: Rough, centres: Floats) -> tuple[Singles, Singles]:
     """A row of scores for each centre, and how far below another the best of a point must be."""
-    rows, dimensions = places.shape
-    points = np.empty((rows, dimensions + 1), dtype=np.float32)
-    points[:, :-1], points[:, -1] = places, 1
+    dimensions = centres.shape[1]
     squares = (centres * centres).sum(axis=1)
     terms = np.column_stack([-2 * centres, squares]).astype(np.float32)
     far = float(np.sqrt(squares.max()))
-    lengths = np.sqrt(np.einsum("ij,ij->i", points, points))  # a little too long: with the 1
-    # twice what is needed, so that what is rounded here does not matter
-    slack = _SINGLE * 4 * (dimensions + 4) * far * (far + 2 * lengths)
-    return terms @ points.T, slack.astype(np.float32)
+    # twice what is needed, so that what is rounded here does not matter; lengths are a little too
+    # long already, with the 1
+    slack = _SINGLE * 4 * (dimensions + 4) * far * (far + 2 * rough.lengths.astype(np.float64))
+    return terms @ rough.places.T, slack.astype(np.float32)
 
 
 def _exactly_nearest(places: Floats, centres: Floats) -> Ints:
@@ -123,11 +176,10 @@ def _exactly_nearest(places: Floats, centres: Floats) -> Ints:
     return np.asarray(np.argmin(scores, axis=1))
 
 
-def _away(places: Floats, centres: Floats) -> tuple[Ints, Floats, Floats]:
-    near = _nearest(places, centres)
+def _away(places: Floats, near: Ints, centres: Floats) -> Floats:
+    """What leads from the nearest centre to each point."""
     away = np.take(centres, near, axis=0)
-    np.subtract(places, away, out=away)
-    return near, away, l1_norms(away)
+    return np.subtract(places, away, out=away)
 
 
 def _by_centre(

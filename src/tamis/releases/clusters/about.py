@@ -13,8 +13,12 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from tamis.importance.kmeans.plan import CHOICES, Schedule, Spending
+from tamis.importance.kmeans.sampled import RATES, possible
+from tamis.importance.kmeans.totals import COUNT_BITS
 from tamis.privacy.certificate import Certificate
 from tamis.privacy.errors import BadData, InvalidInput
+from tamis.privacy.exact import exactly
 from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.verify import Refused, number, whole
 from tamis.releases.parts import Part, plain_origin
@@ -84,6 +88,11 @@ class AboutClusters:
         if self.bounds is None:
             return float(self.radius or 0.0)
         return sum(high - low for low, high in self.bounds) / 2
+
+    @property
+    def unit(self) -> int:
+        """What a row counts in sizes: they are whole numbers of one over this."""
+        return 1 if self.sampler == "full" else 1 << COUNT_BITS
 
     def describe(self) -> dict[str, Any]:
         """All of it as JSON can hold it."""
@@ -182,23 +191,25 @@ def _plain(about: AboutClusters) -> bool:
         and _sampled(about)
         and _enclosed(about)
         and about.init in INITS
-        and (asked == "auto" or (type(asked) is int and asked == about.steps))
+        and (about.steps in CHOICES if asked == "auto" else type(asked) is int)
+        and asked in ("auto", about.steps)
     )
 
 
 def _sampled(about: AboutClusters) -> bool:
-    """Whether the sampler is the one of the certificate, and has its own settings only."""
-    rule, full = about.rule, about.sampler == "full"
-    sample = rule["sample"]
+    """Whether the certificate says what these settings make of epsilon, and has no others."""
+    rule, full, d = about.rule, about.sampler == "full", len(about.columns)
+    sample, spending = rule["sample"], Spending.of(exactly(about.guarantee.epsilon))
     kind = "full" if sample is None else sample["sampler"]
     mixed = (about.mixing is None) == (about.sampler != "coreset")
-    return (
-        rule["name"] == "k-means"
-        and about.sampler in SAMPLERS
-        and kind == about.sampler
-        and mixed
-        and not (full and about.rate is not None)
-    )
+    if kind != about.sampler or kind not in SAMPLERS or not mixed:
+        return False
+    spent = spending.search if full else Fraction(sample["steps"])
+    schedule = Schedule.of(spent, about.steps, about.init, not full)  # type: ignore[arg-type]
+    if bool(rule != spending.rule(d, schedule, sample)) or (full and about.rate is not None):
+        return False
+    rate = RATES[kind] if about.rate is None else about.rate
+    return full or possible(sample, rate, about.mixing or 1.0, spending.search, d)
 
 
 def _enclosed(about: AboutClusters) -> bool:

@@ -131,8 +131,10 @@ class Clusters(Tabular):
         return bool(found.to_pylist() == list(range(self.about.clusters)))
 
     def _ordered(self) -> bool:
-        sizes = self.sizes
-        return bool(np.isfinite(sizes).all() and (sizes >= 0).all() and (np.diff(sizes) <= 0).all())
+        sizes = self.sizes * self.about.unit
+        if not ((sizes >= 0) & (sizes < 2.0**53)).all():
+            return False
+        return bool((sizes == np.rint(sizes)).all() and (np.diff(sizes) <= 0).all())
 
     def _inside(self) -> bool:
         centers = self.centers

@@ -16,10 +16,11 @@ from tamis.releases.report.text import percent, safe, short, table
 
 Floats = npt.NDArray[np.float64]
 
-_ROWS, _COLUMNS = 100, 10  # so many are shown
+_ROWS, _COLUMNS = 100, 6  # so many are shown, beside bars
 _WIDE, _HIGH, _ROOM = 640.0, 460.0, 44.0  # of the picture, and of its margin
 _LARGEST, _SMALLEST = 30.0, 3.0  # radius of a disc
 _NUMBERED = 60  # so many discs have a number
+_HOLDS_NUMBER = 9.0  # radius
 _NAMED = 3  # columns that a component is described by
 _DIGITS = 5
 
@@ -84,7 +85,7 @@ def map_of(release: Clusters) -> str:
     parts = [_frame(found, unit)]
     parts += [_disc(spots[n], radii[n]) for n in order]
     if len(release) <= _NUMBERED:
-        parts += [_number(int(n), spots[n]) for n in order]
+        parts += [_number(int(n), spots[n], radii[n]) for n in order]
     title = "Clusters in two components"
     described = "; ".join(
         f"{n}: {x:.3g}, {y:.3g}, size {size:,.0f}"
@@ -133,10 +134,13 @@ def _disc(spot: Floats, radius: float) -> str:
     return f'<circle class="disc" cx="{spot[0]:.1f}" cy="{spot[1]:.1f}" r="{radius:.1f}"/>'
 
 
-def _number(n: int, spot: Floats) -> str:
+def _number(n: int, spot: Floats, radius: float) -> str:
+    """In the disc, or above it if it would hide it."""
+    up = 4.0 if radius >= _HOLDS_NUMBER else -3.0 - radius
+    place = "in" if radius >= _HOLDS_NUMBER else "above"
     return (
-        f'<text class="label in" x="{spot[0]:.1f}" y="{spot[1] + 4:.1f}" text-anchor="middle">'
-        f"{n}</text>"
+        f'<text class="label {place}" x="{spot[0]:.1f}" y="{spot[1] + up:.1f}" '
+        f'text-anchor="middle">{n}</text>'
     )
 
 
