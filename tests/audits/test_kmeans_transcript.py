@@ -42,12 +42,24 @@ class Course:
     seed: int
     released: list[Ints] = field(default_factory=list)
     true: list[tuple[Fraction, Ints]] = field(default_factory=list)
+    rates: list[Fraction] = field(default_factory=list)
     odds: Fraction = Fraction(1)
     sampled_from: int | None = None  # the place in `true` from which on only a sample is looked at
 
     def follow(self) -> Course:
         """The same course, for other data."""
         return replace(self, true=[], sampled_from=None)
+
+    def no_noise(self, rate: Fraction, n: int) -> Ints:
+        self.rates.append(rate)
+        return np.zeros(n, dtype=np.int64)
+
+    @contextmanager
+    def noise_of(self, *rates: Fraction) -> Iterator[None]:
+        """Sees that noise of these rates is asked for, in this order."""
+        self.rates.clear()
+        yield
+        assert self.rates == [*rates]
 
     def release(self, rate: Fraction, true: Ints) -> Ints:
         place = len(self.true)
@@ -65,10 +77,12 @@ def along(course: Course, alone: bool) -> Iterator[None]:
 
     def drawn(self: steps.Step, counts: Ints, sums: Ints) -> steps.Drawn:
         known = course.release(self.count_rate, counts), course.release(self.sum_rate, sums)
-        return DRAWN(self, *known)
+        with course.noise_of(self.count_rate, self.sum_rate):
+            return DRAWN(self, *known)
 
     def histogram(values: Floats, top: int, epsilon: Fraction, bins: int = 128) -> steps.Norms:
-        true = HISTOGRAM(values, top, epsilon, bins)
+        with course.noise_of(epsilon):
+            true = HISTOGRAM(values, top, epsilon, bins)
         return replace(true, counts=course.release(epsilon, true.counts))
 
     def tossed(places: Floats, sampler: Any) -> WeightedSample:
@@ -82,7 +96,7 @@ def along(course: Course, alone: bool) -> Iterator[None]:
         return WeightedSample(points, np.append(others.weights, _weights(units)))
 
     with pytest.MonkeyPatch.context() as patch, randomness.using(Stream(course.seed)):
-        patch.setattr(steps, "two_sided", lambda rate, n: np.zeros(n, dtype=np.int64))
+        patch.setattr(steps, "two_sided", course.no_noise)
         patch.setattr(steps.Step, "drawn", drawn)
         patch.setattr(run, "histogram", histogram)
         patch.setattr(estimators, "poisson", tossed)

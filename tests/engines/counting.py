@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
+from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Engine, Frequencies, Ints, Request
 from tamis.privacy import randomness
 from tamis.privacy.randomness import Words
@@ -28,6 +30,8 @@ class Repeated:
 
 def counts(engine: Engine, data: Any, request: Request, table: str | None = None) -> Counts:
     """All keys with their frequencies."""
+    if table is not None and not isinstance(engine, DuckDB):
+        data, table = _read(data, table), None  # only DuckDB reads its own databases
     counted = engine.count(data, request, table).frequencies()
     keys, frequencies = named(counted)
     assert frequencies.dtype == np.int64
@@ -38,6 +42,11 @@ def counts(engine: Engine, data: Any, request: Request, table: str | None = None
     names = list(zip(*(keys[name].to_pylist() for name in request.key), strict=True))
     assert len(set(names)) == len(names), "a key came twice"
     return dict(zip(names, frequencies.tolist(), strict=True))
+
+
+def _read(path: str, name: str) -> pa.Table:
+    with duckdb.connect(path, read_only=True) as database:
+        return database.sql(f'SELECT * FROM "{name}"').to_arrow_table()
 
 
 def named(frequencies: Frequencies) -> tuple[pa.Table, Ints]:

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tamis
+from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Engine, Nulls, Request
 from tamis.privacy import randomness
 from tests.engines.counting import counts, named, plain, table
@@ -121,6 +122,8 @@ VALUES: dict[str, tuple[str, list[Any]]] = {
 def test_keys_may_be_of_many_types(
     engine: Engine, tmp_path: Any, kind: str, values: list[Any]
 ) -> None:
+    if kind == "TIME" and not isinstance(engine, DuckDB):
+        pytest.skip("Spark has no times of day that it can count")
     path = str(tmp_path / "events.duckdb")
     with duckdb.connect(path) as database:
         database.execute(f"CREATE TABLE events (k {kind}, u INTEGER)")
@@ -146,6 +149,8 @@ def test_no_type_of_key_brings_values_that_do_not_occur(engine: Engine, tmp_path
     }
     for form, data in forms.items():
         where = "e" if form == "duckdb" else None
+        if where and not isinstance(engine, DuckDB):
+            continue
         keys, _ = named(engine.count(data, Request(("k",)), where).frequencies())
         assert keys.schema.field("k").type == pa.string(), form
         assert b"unseen" not in b"".join(

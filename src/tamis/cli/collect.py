@@ -295,10 +295,24 @@ def release(
     with _opened(store, keys) as collector:
         content = collector.release(query, wait=wait, progress=_told)
     files.write_file(str(output), content)
+    digest = _digest(content)
     if json:
-        streams.put_json({"query": query, "release": output})
-    elif output != streams.STANDARD:
+        streams.put_json({"query": query, "release": output, "digest": digest})
+        return
+    if output != streams.STANDARD:
         streams.say(f"written: {output}")
+    streams.say(f"digest: {digest}")
+
+
+def _digest(content: bytes) -> str:
+    """What `tamis verify` prints, and others compare."""
+    from io import BytesIO
+    from json import loads
+
+    import pyarrow.parquet as pq
+
+    said = pq.read_metadata(BytesIO(content)).metadata
+    return str(loads(said[b"tamis"])["digest"])
 
 
 def _opened(store: str | None, keys: str | None, new: bool = False) -> Collector:

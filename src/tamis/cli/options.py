@@ -107,3 +107,11 @@ Memory = Annotated[
 Threads = Annotated[
     int | None, Parameter(group=ENGINE, help="How many cores to use.", converter=whole)
 ]
+Engine = Annotated[
+    Literal["duckdb", "spark"],
+    Parameter(
+        group=ENGINE,
+        help="Where data is counted: here, or on Spark (Parquet files; MASTER, SPARK_REMOTE or "
+        "SPARK_CONF_DIR say which, or else it is started here).",
+    ),
+]

@@ -64,6 +64,7 @@ def release(
     purpose: o.Purpose = None,
     memory: o.Memory = None,
     threads: o.Threads = None,
+    engine: o.Engine = "duckdb",
     dry_run: Annotated[bool, Parameter(help="Show the plan only: nothing is read.")] = False,
     json: o.Json = False,
 ) -> None:
@@ -106,6 +107,7 @@ def release(
             purpose=purpose,
             memory=memory,
             threads=threads,
+            engine=engine,
             total_share=total_share,
             bound_share=bound,
             **law,

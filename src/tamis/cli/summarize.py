@@ -81,6 +81,7 @@ def summarize(
     purpose: o.Purpose = None,
     memory: o.Memory = None,
     threads: o.Threads = None,
+    engine: o.Engine = "duckdb",
     json: o.Json = False,
 ) -> None:
     """Summarise a table with more cells than can be written down.
@@ -127,6 +128,7 @@ def summarize(
             purpose=purpose,
             memory=memory,
             threads=threads,
+            engine=engine,
             **law,
         )
     result.save(made, target)

@@ -163,8 +163,14 @@ class Collector:
         self._store.close_round(query, newest.round)
 
     def abandon(self, query: str) -> None:
-        """End the query, and delete its reports unseen. What was charged stays charged."""
+        """End the query, and delete its reports unseen. What was charged stays charged.
+
+        Of one that has ended, what a copy may have brought back of its keys is deleted.
+        """
         with self._store.alone():
+            if self._find(query).state != "running":
+                self.keys.forget(query)
+                return
             newest = self._running(query)
             self.keys.forget(query)  # first: an end in the database alone makes nobody forget keys
             self._store.close_round(query, newest.round)
@@ -262,6 +268,7 @@ class Collector:
                     if progress.round == 1 and not progress.begun:
                         raise put_back(query)
                     return entry.describe()
+            ledger.require(enquiry.budget, guarantee)
             self._begin(query, progress)
             return ledger.charge(enquiry.budget, guarantee, purpose).describe()
 

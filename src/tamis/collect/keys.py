@@ -109,10 +109,11 @@ class Keys:
     def check_release(self, query: str, file: bytes) -> None:
         """Refuse a release that was not made with these keys."""
         path = self._place(query, "released")
-        if not path.exists() or self._read(path) != sha256(file).digest():
+        if not path.exists() or path.read_bytes() != sha256(file).digest():
             raise BadData(
                 f"the release of the query {query} in the database was not made here: it was put "
-                "there by somebody else, or made with other keys. Nothing was deleted."
+                "there by somebody else, or made with other keys (or what is known of it here is "
+                "damaged). Nothing was deleted."
             )
 
     def forget(self, query: str) -> None:

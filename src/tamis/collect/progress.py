@@ -20,8 +20,9 @@ class Progress:
     coins with some reports left out. The ``file`` is there when the last round has been counted.
 
     Before a round is charged and counted, it is kept that this has ``begun``. So an older copy of
-    all this, put back beside an older database, is told apart from one that was never used: by a
-    budget that has been charged already, or a release that is known.
+    all this from before the first round was counted, put back beside an older database, is told
+    apart from one that was never used: by a budget that has been charged already, or a release that
+    is known. A later copy is not.
     """
 
     round: int

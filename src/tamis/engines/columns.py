@@ -19,6 +19,9 @@ _CASTS = {"ENUM": "::VARCHAR", "TIMESTAMP_S": "::TIMESTAMP_MS"}
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
 _TIMES = ("DATE", "TIME", "TIME_NS", *_MOMENTS)
 NO_NUMBER = "what is not a number; repair these rows, or leave them out"
+# Asked of the text, which may have a sign: the statistics of Parquet files leave NaN out, so that
+# DuckDB's isnan finds none.
+NAN = "ends_with({}::VARCHAR, 'nan')"
 _KEYS = (*NUMBERS, *_TIMES, "VARCHAR", "BOOLEAN", "UUID", "ENUM", "BLOB")
 
 
@@ -32,6 +35,7 @@ class Columns:
     request: Request
     types: Types
     listed: bool = True  # whether names may be shown: those of a file may be its first row
+    nan: str = NAN  # how to ask whether a column is NaN
 
     def __post_init__(self) -> None:
         asked = [
@@ -43,14 +47,14 @@ class Columns:
         if len(set(asked)) < len(asked):
             raise InvalidInput("key, unit and count must name different columns, each once.")
         for name in self.request.key:
-            kind = self._kind(name)
+            kind = self.kind(name)
             if kind not in (*_KEYS, *(FLOATS if self.request.floats else ())):
                 raise InvalidInput(
                     f"key {name!r} is of type {kind}; keys are text, whole numbers, dates or the "
                     "like: convert it to text first."
                 )
 
-    def _kind(self, name: str) -> str:
+    def kind(self, name: str) -> str:
         """The type without its parameters, which may hold data."""
         kind = self.types[name]
         return "LIST" if kind.endswith("]") else kind.split("(")[0]
@@ -62,7 +66,7 @@ class Columns:
     @property
     def numbered(self) -> bool:
         """Whether units are whole numbers of 64 bits."""
-        return self.request.unit is not None and self._kind(self.request.unit) in WHOLE
+        return self.request.unit is not None and self.kind(self.request.unit) in WHOLE
 
     def selected(self, binary: bool) -> str:
         """All columns, named; ``binary`` if their text may come with an order of its own."""
@@ -72,49 +76,49 @@ class Columns:
 
     def _plain(self, name: str, binary: bool) -> str:
         """Text that is equal is the same text, whatever collation a database gives it."""
-        collated = binary and self._kind(name) == "VARCHAR"
+        collated = binary and self.kind(name) == "VARCHAR"
         return identifier(name) + (" COLLATE C" if collated else "")
 
     def _count(self) -> list[str]:
         if self.request.count is None:
             return []
-        name, kind = identifier(self.request.count), self._kind(self.request.count)
-        if kind == "VARCHAR":
+        name = identifier(self.request.count)
+        if self.count_kind() == "VARCHAR":
             return [f"TRY_CAST({name} AS DECIMAL(38, 9)) AS many"]
-        if kind not in (*NUMBERS, *FLOATS):
+        return [f"{name} AS many"]
+
+    def count_kind(self) -> str:
+        """The type of the column of counts, if it can hold counts."""
+        kind = self.kind(self.request.count or "")
+        if kind not in (*NUMBERS, *FLOATS, "VARCHAR"):
             raise BadData(
                 f"{self.request.count} must hold whole numbers, but its type is {kind}; convert it."
             )
-        return [f"{name} AS many"]
+        return kind
 
     def named(self) -> str:
         """The key columns under their true names, in types that a release can hold."""
         return ", ".join(
-            f"{new}{_CASTS.get(self._kind(old), '')} AS {identifier(old)}"
+            f"{new}{_CASTS.get(self.kind(old), '')} AS {identifier(old)}"
             for old, new in zip(self.request.key, self.keys, strict=True)
         )
 
     def bad_counts(self) -> dict[str, str]:
         """Conditions on counts that must not hold, and what to say then."""
-        floating = self._kind(self.request.count or "") in FLOATS
-        most = "2::HUGEINT ** 53" if floating else "2::HUGEINT ** 62"
-        missing = "many IS NULL" + (f" OR {_not_a_number('many')}" if floating else "")
+        floating = self.kind(self.request.count or "") in FLOATS
+        missing = "many IS NULL" + (f" OR {self._nan('many')}" if floating else "")
         return {
             missing: NO_NUMBER,
             "many < 1": "values below 1; leave out keys that do not occur",
             "many <> floor(many)": "fractions; give whole numbers",
-            f"many > {most}": "values that are too large to be exact; use a coarser unit",
+            f"many > {2**53 if floating else 2**62}": "values that are too large to be exact; "
+            "use a coarser unit",
         }
 
     def no_unit(self) -> str:
         """The condition that a row belongs to no one."""
-        floating = self._kind(self.request.unit or "") in FLOATS
-        return "owner IS NULL" + (f" OR {_not_a_number('owner')}" if floating else "")
+        floating = self.kind(self.request.unit or "") in FLOATS
+        return "owner IS NULL" + (f" OR {self._nan('owner')}" if floating else "")
 
-
-def _not_a_number(column: str) -> str:
-    """Asked of the text: the statistics of a Parquet file leave NaN out, so isnan is not asked.
-
-    NaN may have a sign, as some processors compute it.
-    """
-    return f"ends_with({column}::VARCHAR, 'nan')"
+    def _nan(self, column: str) -> str:
+        return self.nan.format(column)

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.engines.attempt import attempt
+from tamis.engines.protocol import Progress
 from tamis.engines.source import Source, text
 from tamis.privacy.errors import BadData, InvalidInput, shown
 
-Progress = Callable[[str, float], None]  # what is going on, and how many per cent of all are done
 Fetch = Literal["fetchall", "fetchnumpy", "to_arrow_table"]
 
 SETTINGS = (

@@ -12,10 +12,19 @@ import pyarrow as pa
 from tamis.engines.attempt import attempt
 from tamis.engines.columns import Columns, Types
 from tamis.engines.condition import check_condition, columns_of
-from tamis.engines.database import Database, Progress
+from tamis.engines.database import Database
 from tamis.engines.numbers import Floats, Numbers
 from tamis.engines.pairs import Pairs
-from tamis.engines.protocol import Counted, Draw, Encode, Engine, Frequencies, Ints, Request
+from tamis.engines.protocol import (
+    Counted,
+    Draw,
+    Encode,
+    Engine,
+    Frequencies,
+    Ints,
+    Progress,
+    Request,
+)
 from tamis.engines.source import Source, source_of
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import column_of

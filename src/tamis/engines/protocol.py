@@ -12,6 +12,7 @@ import pyarrow as pa
 
 Ints = npt.NDArray[np.int64]
 Nulls = Literal["drop", "keep"]
+Progress = Callable[[str, float], None]  # what is going on, and how many per cent of all are done
 Draw = Callable[[Ints], Ints]  # tokens of frequencies; 0 for a key that is not named
 Encode = Callable[[pa.Table], Ints]  # the cells of key columns, a column of whole numbers each
 

@@ -63,10 +63,9 @@ class Source:
 
 def source_of(data: Any, table: str | None = None) -> Source:
     """Data given as paths or globs, a DuckDB relation or anything with ``__arrow_c_stream__``."""
-    if isinstance(data, (str, Path)):
-        return _files([str(data)], table)
-    if isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
-        return _files([str(path) for path in data], table)
+    paths = paths_of(data)
+    if paths is not None:
+        return _files(paths, table)
     if table is not None:
         raise InvalidInput("table names a table of a DuckDB database file; data is not a path.")
     if type(data).__name__ == "DuckDBPyRelation" or hasattr(data, "__arrow_c_stream__"):
@@ -79,17 +78,36 @@ def source_of(data: Any, table: str | None = None) -> Source:
     )
 
 
-def _files(paths: list[str], table: str | None) -> Source:
+def paths_of(data: Any) -> list[str] | None:
+    """Paths, if data is given by paths."""
+    if isinstance(data, (str, Path)):
+        return [str(data)]
+    if isinstance(data, (list, tuple)) and data and all(isinstance(d, (str, Path)) for d in data):
+        return [str(path) for path in data]
+    return None
+
+
+def kind_of(paths: list[str]) -> str:
+    """The suffix that paths share."""
+    suffixes = {_suffix(path) for path in paths}
+    if len(suffixes) > 1:
+        raise InvalidInput("the files are of different kinds; read them one by one.")
+    return suffixes.pop()
+
+
+def files_of(paths: list[str]) -> list[str]:
+    """The files that paths name: all are there, can be read, and are named once."""
     files = [file for path in paths for file in _found(path)]
     if len({Path(file).resolve() for file in files}) < len(files):
         raise InvalidInput(
             "the same file is named twice: each of its rows would count twice, and be protected "
             "half as well; name each file once."
         )
-    suffixes = {_suffix(path) for path in paths}
-    if len(suffixes) > 1:
-        raise InvalidInput("the files are of different kinds; read them one by one.")
-    suffix, name = suffixes.pop(), Path(paths[0]).name
+    return files
+
+
+def _files(paths: list[str], table: str | None) -> Source:
+    files, suffix, name = files_of(paths), kind_of(paths), Path(paths[0]).name
     if suffix in _DATABASES and len(files) == 1:
         return _database(files[0], table)
     if table is not None:
@@ -107,11 +125,11 @@ def _files(paths: list[str], table: str | None) -> Source:
         # or many names of columns would be taken for the keys of one map
         read += f"{lines}, hive_partitioning=false, map_inference_threshold=-1)"
         return Source(read, quick=False, untyped=True, loose=True, name=name)
-    _check_schemas(files)
+    check_schemas(files)
     return Source(f"{read}, hive_partitioning=false)", name=name)
 
 
-def _check_schemas(files: list[str]) -> None:
+def check_schemas(files: list[str]) -> None:
     """Refuse Parquet files with other types than the first: values would be changed to fit it."""
     kinds = list[dict[str, str]]()
     for file in files if len(files) > 1 else ():

@@ -35,6 +35,10 @@ class LedgerUnavailable(Exception):
     """The ledger cannot be reached, read or written now."""
 
 
+class EngineMissing(Exception):
+    """An engine, or what it needs, is not on this machine."""
+
+
 def shown(value: object) -> str:
     """A value as it stands in an error: never longer than a line."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tamis.engines.choice import NAMES
 from tamis.privacy.errors import InvalidInput, shown
 
 
@@ -62,7 +63,9 @@ def check_running(threads: object, progress: object, engine: object) -> None:
         raise InvalidInput(f"threads must be a whole number, such as 2, not {shown(threads)}.")
     if progress is not None and not isinstance(progress, bool):
         raise InvalidInput(f"progress must be True, False or None, not {shown(progress)}.")
-    if engine is not None and not all(hasattr(engine, name) for name in ("count", "close")):
+    made = all(hasattr(engine, name) for name in ("count", "close"))
+    if not (engine is None or made or (isinstance(engine, str) and engine in NAMES)):
         raise InvalidInput(
-            f"engine must be an engine such as tamis.engines.duckdb.DuckDB(), not {shown(engine)}."
+            f'engine must be "duckdb", "spark" or an engine such as tamis.engines.duckdb.DuckDB(), '
+            f"not {shown(engine)}."
         )

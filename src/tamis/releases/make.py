@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from tamis.engines.protocol import Engine, Nulls, Request
+from tamis.engines.choice import Choice, engine_for
+from tamis.engines.protocol import Nulls, Request
 from tamis.privacy.errors import InvalidInput
 from tamis.privacy.guarantee import Guarantee, as_float, check_bound, check_epsilon
 from tamis.privacy.ledger.charge import Charge
@@ -50,7 +51,7 @@ def release(
     memory: str | None = None,
     threads: int | None = None,
     progress: bool | None = None,
-    engine: Engine | None = None,
+    engine: Choice = None,
 ) -> Release:
     """Release which keys occur and how often, from a table of events.
 
@@ -58,7 +59,8 @@ def release(
     ----------
     data, table
         a path or glob (Parquet, CSV, JSON lines, also compressed), a DuckDB database (with
-        ``table``, a name or a query), a DuckDB relation, or a table of Arrow, pandas or polars.
+        ``table``, a name or a query), a DuckDB relation, a table of Arrow, pandas or polars, or a
+        DataFrame of Spark.
     key
         the column, or columns, whose values are counted.
     epsilon, delta
@@ -90,7 +92,8 @@ def release(
         ledger), and a few words for its history. It is charged before anything is drawn.
     memory, threads, progress, engine
         limits for the engine, such as ``"4GB"`` and 2; more data than memory goes to disk. A
-        progress bar is shown at a terminal (or if ``progress`` is True). Or an engine of your own.
+        progress bar is shown at a terminal (or if ``progress`` is True). A DataFrame of Spark is
+        counted there, all else by DuckDB: or name the engine ("duckdb", "spark"), or give one.
 
     Notes
     -----
@@ -125,13 +128,12 @@ def release(
         coverage,
     )
     order.check()
-    with Charge(budget, ledger, purpose, order.guarantee()) as charge, bar(progress) as report:
-        if engine is not None:
-            return carry_out(order, engine, data, table, charge, report)
-        from tamis.engines.duckdb import DuckDB
-
-        with DuckDB(memory, threads, report) as own:
-            return carry_out(order, own, data, table, charge, report)
+    with (
+        Charge(budget, ledger, purpose, order.guarantee()) as charge,
+        bar(progress) as report,
+        engine_for(data, engine, memory, threads, report) as chosen,
+    ):
+        return carry_out(order, chosen, data, table, charge, report)
 
 
 def _request(

@@ -164,6 +164,16 @@ def test_predict_transform_and_score_agree() -> None:
     assert set(made().fit_predict(rows)) <= {0, 1, 2}
 
 
+@pytest.mark.parametrize("method", ["predict", "transform"])
+def test_what_is_said_of_a_row_does_not_depend_on_the_others(method: str) -> None:
+    """scikit-learn skips its own checks of this for estimators that draw."""
+    rows = blobs(200)
+    ask = getattr(made().fit(rows), method)
+    whole, order = ask(rows), np.random.default_rng(1).permutation(200)
+    assert np.allclose(ask(rows[order]), whole[order])
+    assert np.allclose(np.concatenate([ask(row[None]) for row in rows]), whole)
+
+
 @pytest.mark.parametrize("method", ["predict", "transform", "score"])
 def test_before_a_fit_there_is_nothing_to_ask(method: str) -> None:
     with pytest.raises(NotFittedError):
@@ -199,6 +209,8 @@ REFUSED: dict[str, tuple[dict[str, Any], Any, str]] = {
     "infinity in the data": ({}, ENDLESS, "infinity"),
     "text in the data": ({}, [["Ada", "b"], ["c", "d"]], "X must hold numbers only"),
     "numbers as text": ({}, [["1", "2"], ["3", "4"]], "X must hold numbers only"),
+    "numbers as text in a table": ({}, pd.DataFrame({"a": ["1", "2"]}), "X must hold numbers"),
+    "masked rows": ({}, [np.ma.masked_array([1.0, 2.0], mask=[False, True])] * 3, "X is masked"),
     "text in a table": ({}, pd.DataFrame({"a": ["Ada", "1"], "b": [1, 2]}), "numbers only"),
     "dates in a table": ({}, pd.DataFrame({"a": pd.to_datetime(["2020-01-01"] * 3)}), "only"),
     "nothing in the data": ({}, [[1.0, None], [2.0, 3.0]], "NaN"),

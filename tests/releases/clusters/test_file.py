@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,15 @@ def without_near(**values: Any) -> Change:
     return change
 
 
+def less_spent(table: pa.Table, said: Said) -> tuple[pa.Table, Said]:
+    said = changed(said)
+    rule = said["certificate"]["rule"]
+    places = ((rule["sample"], "steps"), (rule["search"], "seeds"), (rule["search"], "lloyd"))
+    for place, name in places:
+        place[name] = str(Fraction(place[name]) / 10)
+    return table, said
+
+
 SAMPLED: dict[str, tuple[str, Change]] = {
     "a uniform sample that is none": ("uniform", sample(near="1")),
     "a uniform sample of another rate": ("uniform", footer(rate="0.2")),
@@ -264,6 +274,8 @@ SAMPLED: dict[str, tuple[str, Change]] = {
     "a coreset that was optimal": ("coreset", without_near(sampler="optimal", mixing=None)),
     "optimal weights of another rate": ("optimal", footer(rate="0.5")),
     "optimal weights with other odds": ("optimal", sample(far="1/2")),
+    "a tenth of what was spent": ("uniform", less_spent),
+    "a tenth of what was spent on a coreset": ("coreset", less_spent),
     "less than a 1024th of a row": ("uniform", cell("size", 2, 2.0**-11)),
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from tamis.importance.kmeans.grid import Floats
@@ -21,7 +22,8 @@ class NoNumbers(BadData, TypeError):
 
 def rows_of(data: Any, least: int = 1) -> Floats:
     """At least so many rows of finite numbers, and a column or more."""
-    if np.ma.isMaskedArray(data):  # NumPy would give what is behind the mask
+    parts = data if isinstance(data, (list, tuple)) else ()
+    if any(np.ma.isMaskedArray(part) for part in (data, *parts)):  # NumPy would look behind it
         raise BadData("X is masked: leave out the rows that are, and give a plain array.")
     if sparse.issparse(data):
         raise NoNumbers("Sparse data was passed for X, but dense data is required: X.toarray().")
@@ -34,7 +36,8 @@ def rows_of(data: Any, least: int = 1) -> Floats:
     if not rows.shape[1]:
         raise BadData("X has 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
     if len(rows) < least:
-        raise BadData(f"X has one sample or none, while a minimum of {least} is required.")
+        many = "one sample or none" if least > 1 else "no rows"
+        raise BadData(f"X has {many}, while a minimum of {least} is required.")
     with np.errstate(over="ignore", invalid="ignore"):
         surely = np.isfinite(rows.sum())  # one that is not finite makes the sum so
     if not surely and not np.isfinite(rows).all():
@@ -51,16 +54,21 @@ def _numbers(data: Any) -> Floats:
         found = np.asarray(data)
         if found.dtype.kind == "c":
             wrong = "Complex data not supported: X must hold real numbers."
-        elif found.dtype.kind in "biufO":
+        elif found.dtype.kind in "biuf" or (found.dtype.kind == "O" and not _has_text(found)):
             return found.astype(np.float64, copy=False)
         else:
             wrong = _NO_NUMBERS
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # of whatever kind: values may be objects of anybody's own
         wrong = _NO_NUMBERS
     raise NoNumbers(wrong)
 
 
+def _has_text(found: npt.NDArray[np.object_]) -> bool:
+    return any(isinstance(value, (str, bytes)) for value in found.flat)
+
+
 _NO_NUMBERS = (
-    "X must hold numbers only, in rows of one length (each argument must be a real number, and not "
-    "a string, that is text, even if it reads like a number): convert or leave out other columns."
+    "X must hold numbers only, none missing, in rows of one length (each argument must be a real "
+    "number, and not a string, that is text, even if it reads like a number): convert or leave out "
+    "other columns."
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from tamis.importance.kmeans.grid import BITS
 from tamis.importance.kmeans.run import Middle, mechanism
-from tamis.importance.kmeans.steps import Norms
+from tamis.importance.kmeans.steps import Norms, count_share
 from tamis.importance.samplers import Coreset, Optimal, Sampler, Uniform
 
 Kind = Literal["full", "optimal", "coreset", "uniform"]
@@ -81,6 +81,11 @@ def possible(
             and math.isclose(float(spent), most, rel_tol=_SAME)
             and math.isclose(float(far), odds, rel_tol=_SAME)
         )
+    share, target = float(count_share(dimensions)), float(search) * _MARGIN
+    near = float(ends["near"])
+    most = min(_affordable(float(far), target), _affordable(near, target) / share)
+    if not math.isclose(float(spent), most, rel_tol=_SAME):
+        return False
     if rule["sampler"] == "uniform":
         return ends == {"near": Fraction(rate), "far": Fraction(rate)}
     return ends["near"] == Fraction(min(1.0, rate * mixing)) <= far <= 1

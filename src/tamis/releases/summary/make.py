@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tamis.engines.choice import Choice, engine_for
 from tamis.engines.protocol import Engine, Request
 from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import BadData, InvalidInput, shown
@@ -104,7 +105,7 @@ def summarize(
     memory: str | None = None,
     threads: int | None = None,
     progress: bool | None = None,
-    engine: Engine | None = None,
+    engine: Choice = None,
 ) -> Summary:
     """Summarise a contingency table, in time that does not depend on the number of its cells.
 
@@ -190,13 +191,12 @@ def summarize(
             check_rate(rate)
     order = Order(request, guarantee, chosen, size, total, held, check_coverage(coverage))
     order.public.check()
-    with Charge(budget, ledger, purpose, guarantee, "summary") as charge, bar(progress) as report:
-        if engine is not None:
-            return carry_out(order, engine, data, table, charge, report)
-        from tamis.engines.duckdb import DuckDB
-
-        with DuckDB(memory, threads, report) as own:
-            return carry_out(order, own, data, table, charge, report)
+    with (
+        Charge(budget, ledger, purpose, guarantee, "summary") as charge,
+        bar(progress) as report,
+        engine_for(data, engine, memory, threads, report) as own,
+    ):
+        return carry_out(order, own, data, table, charge, report)
 
 
 def carry_out(

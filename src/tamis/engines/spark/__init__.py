@@ -1,0 +1,1 @@
+"""The distributed engine: Spark 4, classic or Connect."""

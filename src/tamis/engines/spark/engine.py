@@ -1,0 +1,320 @@
+"""The distributed engine: rows are bounded and counted on Spark, and keys are drawn for there.
+
+A task may run twice, because a machine failed or was slow. Nothing that is published may depend on
+which of the two was looked at:
+
+* Which keys of a unit survive is a function of the unit, the key and a secret of this run: a task
+  that runs again finds the same. The secret is fresh; the guarantee would hold for any.
+* Tokens are drawn in the last stage of a job, so that Spark takes the result of one attempt of each
+  task, whole, and drops the others unseen. Nothing is ever computed from that stage a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.engines.attempt import attempt
+from tamis.engines.columns import Columns
+from tamis.engines.protocol import (
+    Counted,
+    Draw,
+    Encode,
+    Engine,
+    Frequencies,
+    Ints,
+    Progress,
+    Request,
+)
+from tamis.engines.spark import frames, work
+from tamis.engines.spark.session import is_frame, quiet, session
+from tamis.privacy import randomness
+from tamis.privacy.errors import BadData, EngineMissing, InvalidInput
+
+_LIMITS = [2**n for n in range(8)]  # of the numbers of keys that a spread tells apart
+_MOST = 2**62
+
+
+class Spark:
+    """An `Engine` on a Spark session: that of the data, the one that is active, or a new one."""
+
+    def __init__(
+        self,
+        memory: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        session: Any = None,
+    ) -> None:
+        self._memory, self._threads, self._session = memory, threads, session
+        self._progress, self._held, self._turn = progress, list[Any](), 0
+
+    def close(self) -> None:
+        """Give back what is kept on the executors. The session stays."""
+        for frame in self._held:
+            attempt(frame.unpersist, Exception)
+        self._held = []
+
+    def __enter__(self) -> Spark:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
+        """Read and check all of the data, and count its keys, or the pairs of units and keys."""
+        self.close()
+        self._turn += 1
+        self.step("reading", 0)
+        frame = frames.frame_of(self._of(data), data, table)
+        columns = Columns(request, frames.types_of(frame), nan="isnan({})")
+        rows = frames.chosen(frame, request.where, columns.types)
+        named = run(lambda: frames.named_columns(rows, columns))
+        self.step("counting", 30)
+        if request.unit is not None:
+            return _Units(self, columns, named)
+        return _Elements(self, columns, named)
+
+    def _of(self, data: Any) -> Any:
+        """The session of the data, if it has one."""
+        if is_frame(data):
+            return data.sparkSession
+        if self._session is None:
+            self._session = session(self._threads, self._memory)
+        return self._session
+
+    def step(self, what: str, percent: float) -> None:
+        if self._progress is not None:
+            self._progress(what, percent)
+
+    def keep(self, frame: Any) -> Any:
+        """The frame, which is computed when it is first looked at and stays until `close`."""
+        kept = run(frame.persist)  # Spark may look at small data at once
+        self._held.append(kept)
+        return kept
+
+    def row(self, frame: Any, asked: dict[str, str]) -> dict[str, Any]:
+        """What these expressions over all rows give."""
+        wanted = [f"{expression} AS {name}" for name, expression in asked.items()]
+        found = run(lambda: frame.selectExpr(*wanted).collect())
+        return dict(found[0].asDict())
+
+
+class _Counted:
+    """Keys of some data. What is asked for once is not asked for again."""
+
+    def __init__(self, engine: Spark, columns: Columns) -> None:
+        self._engine, self._columns, self._turn = engine, columns, engine._turn
+        self._keys, self._joined = columns.keys, False
+        self._found: _Frequencies | None = None
+
+    def frequencies(self, keys_per_unit: int | None = None) -> Frequencies:
+        self._check()
+        if self._found is None:
+            self._found = self._frequencies(keys_per_unit)
+        return self._found
+
+    def _frequencies(self, keys_per_unit: int | None) -> _Frequencies:
+        raise NotImplementedError
+
+    def _encoded(self, frame: Any, encode: Encode) -> Any:
+        """The frame with cells in the place of keys; refused if a key has none."""
+        self._check()
+        if self._found is not None or self._joined:
+            raise InvalidInput("only keys that are not bounded yet can be joined.")
+        names, keys = list(self._columns.request.key), len(self._keys)
+        empty = frames.named_table(
+            run(lambda: frame.select(*self._keys).limit(0).toArrow()), self._columns.request
+        )
+        width = work.width_of(encode, empty, names)
+        cells = [f"c{n}" for n in range(width)]
+        rest = [field for field in frame.schema.fields if field.name not in self._keys]
+        schema = ", ".join(
+            [f"{cell} bigint" for cell in cells]
+            + [f"{field.name} {field.dataType.simpleString()}" for field in rest]
+            + [f"{work.WRONG} string"]
+        )
+        ordered = frame.select(*self._keys, *(field.name for field in rest))
+        call = partial(work.encoded, encode=encode, names=names, keys=keys)
+        made = self._engine.keep(run(lambda: ordered.mapInArrow(call, schema)))
+        why = self._engine.row(made, {"why": f"max({work.WRONG})"})["why"]
+        if why:
+            kind, _, sentence = why.partition(":")
+            raise BadData(sentence) if kind == "data" else InvalidInput(sentence)
+        self._keys, self._joined = cells, True
+        return made.drop(work.WRONG)
+
+    def _check(self) -> None:
+        if self._turn != self._engine._turn:
+            raise InvalidInput("this engine has counted other data since; use an engine for each.")
+
+
+class _Elements(_Counted):
+    """Rows that stand for themselves, or counts."""
+
+    def __init__(self, engine: Spark, columns: Columns, rows: Any) -> None:
+        super().__init__(engine, columns)
+        self._bad = list(columns.bad_counts().items()) if columns.request.count else []
+        self._counts = engine.keep(self._grouped(rows))
+        self._sizes = self._checked()
+
+    def _grouped(self, rows: Any) -> Any:
+        """Frequencies, and whether counts are bad in any of the ways that there are."""
+        from pyspark.sql import functions as f
+
+        if not self._bad:
+            return rows.groupBy(*self._keys).agg(f.count("*").alias("n"))
+        wrong = f.lit(False)
+        for condition, _ in self._bad:
+            wrong = wrong | f.expr(f"coalesce({condition}, true)")
+        many = f.when(~wrong, f.expr("cast(many AS decimal(28, 0))")).otherwise(f.lit(0))
+        found = [f.max(f.expr(condition)).alias(f"bad{n}") for n, (condition, _) in self._listed()]
+        return rows.groupBy(*self._keys).agg(f.sum(many).alias("n"), *found)
+
+    def _listed(self) -> list[tuple[int, tuple[str, str]]]:
+        return list(enumerate(self._bad))
+
+    def _checked(self) -> dict[str, Any]:
+        asked = {f"bad{n}": f"max(bad{n})" for n, _ in self._listed()} | _SIZES
+        sizes = self._engine.row(self._counts, asked)
+        name = self._columns.request.count
+        for n, (_, what) in self._listed():
+            if sizes[f"bad{n}"]:
+                raise BadData(f"{name} holds {what}.")
+        if sizes["largest"] >= _MOST:
+            raise BadData(f"{name} adds up to 2^62 or more for some key; divide it.")
+        return sizes
+
+    def spread(self) -> Ints:
+        raise InvalidInput("only units that are not bounded yet have a spread.")
+
+    def join(self, encode: Encode) -> None:
+        self._counts = self._encoded(_counts(self._counts, self._keys), encode)
+
+    def _frequencies(self, keys_per_unit: int | None) -> _Frequencies:
+        frame = _counts(self._counts, self._keys)
+        return _Frequencies(self._columns.request, frame, self._keys, self._sizes)
+
+
+class _Units(_Counted):
+    """Pairs of units and keys, and how often each occurs."""
+
+    def __init__(self, engine: Spark, columns: Columns, rows: Any) -> None:
+        from pyspark.sql import functions as f
+
+        super().__init__(engine, columns)
+        grouped = rows.groupBy("owner", *self._keys).agg(f.count("*").alias("many"))
+        self._pairs = engine.keep(grouped)
+        if engine.row(self._pairs, {"lost": f"max({columns.no_unit()})"})["lost"]:
+            unit = columns.request.unit or ""
+            raise BadData(
+                f"unit {unit!r} is missing in some rows: whom they belong to is not known; leave "
+                f"them out with where={unit + ' IS NOT NULL'!r}, or repair them."
+            )
+
+    def spread(self) -> Ints:
+        from pyspark.sql import functions as f
+
+        self._check()
+        if self._found is not None:
+            raise InvalidInput("only units that are not bounded yet have a spread.")
+        over = "+".join(f"cast(many > {limit} AS int)" for limit in _LIMITS)
+        units = self._pairs.groupBy("owner").agg(f.count("*").alias("many"))
+        spread = units.groupBy(f.expr(over).alias("place")).count()
+        found = np.zeros(len(_LIMITS) + 1, dtype=np.int64)
+        for place, many in run(spread.collect):
+            found[place] = many
+        return found
+
+    def join(self, encode: Encode) -> None:
+        from pyspark.sql import functions as f
+
+        cells = self._encoded(self._pairs, encode)
+        self._pairs = cells.groupBy("owner", *self._keys).agg(f.sum("many").alias("many"))
+
+    def _frequencies(self, keys_per_unit: int | None) -> _Frequencies:
+        from pyspark.sql import functions as f
+
+        self._engine.step("bounding units", 60)
+        asked = self._columns.request
+        kept = self._kept(keys_per_unit or asked.keys_per_unit)
+        many = f.sum(f.expr(f"least(many, {asked.elements_per_key})")).alias("n")
+        frame = self._engine.keep(kept.groupBy(*self._keys).agg(many))
+        return _Frequencies(asked, frame, self._keys, self._engine.row(frame, _SIZES))
+
+    def _kept(self, most: int) -> Any:
+        """Of each unit the keys with the smallest hashes; equal ones in the order of keys."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as f
+
+        secret = [f.lit(int(word)) for word in randomness.words(2).view(np.int64)]
+        mixed = f.xxhash64(*secret, f.col("owner"), *map(f.col, self._keys))
+        order = Window.partitionBy("owner").orderBy(mixed, *self._keys)
+        return self._pairs.withColumn("place", f.row_number().over(order)).where(f"place <= {most}")
+
+
+# beyond 64 bits, if need be
+_SIZES = {
+    "total": "coalesce(sum(cast(n AS decimal(28, 0))), 0)",
+    "largest": "coalesce(max(n), 0)",
+}
+
+
+def _counts(frame: Any, keys: list[str]) -> Any:
+    """Keys and frequencies of 64 bits, without what was looked at before."""
+    return frame.selectExpr(*keys, "cast(n AS bigint) AS n")
+
+
+class _Frequencies:
+    """Frequencies that stay on the executors."""
+
+    def __init__(
+        self, request: Request, frame: Any, keys: list[str], sizes: dict[str, Any]
+    ) -> None:
+        self._request, self._frame, self._keys = request, frame, keys
+        self.total, self.largest = int(sizes["total"]), int(sizes["largest"])
+
+    def named(self, draw: Draw) -> tuple[pa.Table, Ints]:
+        found = run(self.drawn(draw).toArrow)
+        tokens = found.column("token").to_numpy()
+        return frames.named_table(found.drop_columns("token"), self._request), tokens
+
+    def drawn(self, draw: Draw) -> Any:
+        """A frame of the key columns and their tokens, **which is drawn anew at every look**."""
+        fields = [field for field in self._frame.schema.fields if field.name in self._keys]
+        schema = ", ".join(f"{x.name} {x.dataType.simpleString()}" for x in fields)
+        rows = self._frame.select(*self._keys, "n")
+        call = partial(work.named, draw=draw)
+        return run(lambda: rows.mapInArrow(call, f"{schema}, token bigint"))
+
+    def cells(self) -> tuple[Ints, Ints]:
+        found = run(self._frame.select(*self._keys, "n").toArrow)
+        return work.columns_of(found, self._keys), work.columns_of(found, ["n"])[0]
+
+
+def run(call: Callable[[], Any]) -> Any:
+    """What Spark finds. Its messages may hold data: only an error's kind is told."""
+    with quiet():
+        found = attempt(call, Exception)
+    if not isinstance(found, Exception):
+        return found
+    if isinstance(found, InvalidInput):
+        raise found
+    if "No module named 'tamis" in str(found):
+        raise EngineMissing(
+            "the executors have no tamis: install it there too, or send it with --py-files."
+        )
+    condition = getattr(found, "getCondition", lambda: None)()
+    what = condition or type(found).__name__
+    if str(what).startswith(("CAST_", "ARITHMETIC_", "NUMERIC_", "DIVIDE_")):
+        raise BadData(
+            "a cast or a sum in where=, or in the DataFrame, fails on some row: write "
+            "try_cast(age AS INTEGER) > 30, which gives NULL there."
+        )
+    raise BadData(f"Spark could not read or count the data ({what}).")
+
+
+_: type[Engine] = Spark

