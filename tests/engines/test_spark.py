@@ -19,8 +19,10 @@ from tamis.engines.protocol import Request
 from tamis.engines.spark import engine as spark
 from tamis.engines.spark.engine import Spark
 from tamis.engines.spark.session import is_frame
+from tamis.importance import Uniform, sample_table
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
+from tamis.sampling.stream import PpsworStream, count_frame
 from tests.engines.counting import counts
 from tests.errors import told
 from tests.sources import Forbidden
@@ -120,6 +122,37 @@ def test_a_summary_is_made_of_cells_that_were_counted_on_spark(session: Any) -> 
         assert abs(summary.point(age=30).estimate - 900) < 40
     with pytest.raises(tamis.BadData, match="must be a whole number from 0 to 30"):
         tamis.summarize(rows, **{**asked, "domain": tamis.Domain(age=31), "size": 9})
+
+
+def test_a_weighted_sample_is_drawn_on_executors(session: Any) -> None:
+    rows = session.createDataFrame(pa.table({"x": np.arange(4000.0), "y": np.ones(4000)}))
+    sample = sample_table(rows, ["y", "x"], Uniform(0.25))
+    assert 700 < len(sample) < 1300
+    assert set(sample.weights) == {4.0}
+    assert len(set(sample.points[:, 1])) == len(sample)
+    assert set(sample.points[:, 0]) == {1.0}
+    with pytest.raises(tamis.BadData, match="finite and none missing"):
+        sample_table(rows.selectExpr("CASE WHEN x > 9 THEN x END AS x"), ["x"], Uniform(0.5))
+    with pytest.raises(tamis.InvalidInput, match="no column 'z'"):
+        sample_table(rows, ["z"], Uniform(0.5))
+
+
+def test_streams_are_sampled_and_counted_on_executors(session: Any) -> None:
+    words = ["often"] * 3000 + [f"rare {n}" for n in range(500)]
+    frame = session.createDataFrame(pa.table({"w": words, "n": range(3500)})).repartition(3)
+    stream = PpsworStream(tau=0.01)
+    stream.update_frame(frame, "w")
+    stream.update(["often"] * 500)
+    keys = stream.keys().to_pylist()
+    assert "often" in keys
+    assert len(keys) < 40
+    counted = count_frame(stream.keys(), frame, "w").to_pylist()
+    assert {row["key"]: row["frequency"] for row in counted}["often"] == 3000
+    few = PpsworStream(k=5)
+    few.update_frame(frame, "n")
+    assert len(few) == 5
+    with pytest.raises(tamis.InvalidInput, match="no column 'word'"):
+        stream.update_frame(frame, "word")
 
 
 def test_files_of_other_kinds_are_for_other_engines(tmp_path: Path) -> None:

@@ -12,19 +12,20 @@ Reference: Fay, Mair, Sjölund, "Privacy amplification via importance sampling",
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tamis.importance.checks import as_points
 from tamis.importance.profiles import Floats
 from tamis.importance.samplers import Sampler
-from tamis.importance.tables import Files, Paths, Progress, at_once, points_of
+from tamis.importance.tables import Files, Paths, Progress, at_once, check_names, points_of
 from tamis.privacy import randomness
-from tamis.privacy.errors import BadData, InvalidInput, shown
+from tamis.privacy.errors import BadData, InvalidInput, meant, shown
 
 _PLACES = 53
 _UNUSED = np.uint64(64 - _PLACES)
@@ -66,10 +67,45 @@ def poisson(points: npt.ArrayLike, sampler: Sampler) -> WeightedSample:
 def sample_table(data: Any, columns: Sequence[str], sampler: Sampler) -> WeightedSample:
     """Sample the rows of a table: the columns, which hold numbers, are the coordinates.
 
-    ``data`` is a pyarrow.Table or anything with ``__arrow_c_stream__`` (pandas and polars have it).
+    ``data`` is a pyarrow.Table or anything with ``__arrow_c_stream__`` (pandas and polars have it),
+    or a DataFrame of Spark: then coins are tossed on the executors, and the sample comes back. A
+    task that Spark runs again tosses anew, but one result of it is taken, whole.
     """
     _check_sampler(sampler)
+    if hasattr(data, "mapInArrow"):
+        return _joined([_on_spark(data, columns, sampler)], len(check_names(columns)))
     return poisson(points_of(data, columns), sampler)
+
+
+def _on_spark(frame: Any, columns: Sequence[str], sampler: Sampler) -> tuple[Floats, Floats]:
+    """The sample of a frame; rows that cannot be sampled come back with a weight of 0."""
+    names = check_names(columns)
+    if missing := [name for name in names if name not in frame.columns]:
+        raise InvalidInput(f"data has no column {missing[0]!r}.{meant(missing[0], frame.columns)}")
+
+    def tossed(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            try:
+                found = _tossed(points_of(pa.Table.from_batches([batch]), names), sampler)
+            except InvalidInput:  # said by the driver: Spark would log it with all that it holds
+                found = np.zeros((1, len(names))), np.zeros(1)
+            sides = [*found[0].T, found[1]]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(side) for side in sides], [*places, "weight"]
+            )
+
+    places = [f"x{n}" for n in range(len(names))]
+    schema = ", ".join(f"{place} double" for place in (*places, "weight"))
+    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
+    sample = frame.select(*quoted).mapInArrow(tossed, schema).toArrow()
+    weights = sample.column("weight").to_numpy()
+    if (weights == 0).any():
+        raise BadData(
+            f"the columns {', '.join(names)} must hold numbers, finite and none missing, in all "
+            "rows; leave out or repair the others."
+        )
+    points = np.column_stack([sample.column(place).to_numpy() for place in places])
+    return points.reshape(-1, len(names)), weights
 
 
 def sample_parquet(

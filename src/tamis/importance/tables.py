@@ -38,7 +38,7 @@ def points_of(data: Any, columns: Sequence[str]) -> Floats:
     >>> points_of(pa.table({"x": [1, 2], "y": [0.5, 0.0]}), ["y", "x"]).tolist()
     [[0.5, 1.0], [0.0, 2.0]]
     """
-    names, table = _check_names(columns), _table(data)
+    names, table = check_names(columns), _table(data)
     _check_columns(table.schema, names)
     return _matrix(table, names)
 
@@ -54,7 +54,7 @@ class Files:
     @classmethod
     def of(cls, paths: Paths, columns: Sequence[str]) -> Files:
         """The files that paths and patterns name; names and types of columns are checked."""
-        names, files, rows = _check_names(columns), _files(paths), 0
+        names, files, rows = check_names(columns), _files(paths), 0
         for file in files:
             with _open(file) as opened:
                 _check_columns(opened.schema_arrow, names)
@@ -85,7 +85,7 @@ def _table(data: Any) -> pa.Table:
     )
 
 
-def _check_names(columns: Sequence[str]) -> list[str]:
+def check_names(columns: Sequence[str]) -> list[str]:
     names = [columns] if isinstance(columns, str) else list(columns)
     if not names or not all(isinstance(name, str) for name in names):
         raise InvalidInput("columns must be names of columns, as text, at least one.")

@@ -16,7 +16,7 @@ Cohen, "Stream sampling framework and application for frequency cap statistics" 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,7 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.privacy import randomness, verify
-from tamis.privacy.errors import InvalidInput
+from tamis.privacy.errors import InvalidInput, meant
+from tamis.sampling.arrow import column_of
 from tamis.sampling.frequencies import check_whole
 from tamis.sampling.keys import key_column
 from tamis.sampling.schemes import Everything, Ppswor, Scheme
@@ -73,6 +74,33 @@ class PpsworStream:
         self._check_type(column.type)
         for start in range(0, len(column), _AT_ONCE):
             self._take(column.slice(start, _AT_ONCE))
+
+    def update_frame(self, frame: Any, key: str) -> None:
+        """Draw for each element of a column of a DataFrame of Spark, on its executors.
+
+        What may be in the sample comes back from each partition, and is merged here.
+        """
+        if key not in frame.columns:
+            raise InvalidInput(f"data has no column {key!r}.{meant(key, frame.columns)}")
+        tau, k = self._tau, self._k
+
+        def kept(batches: Iterator[Any]) -> Iterator[Any]:
+            part = PpsworStream(tau=tau, k=k)
+            for batch in batches:
+                part.update(pc.drop_null(batch.column(0)))
+            part._settle()
+            if part._kept is not None:
+                yield from _signed(part._kept).to_batches()
+
+        column = frame.selectExpr(f"{_quoted(key)} AS key")
+        kind = column.schema["key"].dataType.simpleString()
+        kind = "bigint" if kind in ("tinyint", "smallint", "int") else kind
+        found = column.mapInArrow(kept, f"key {kind}, word bigint").toArrow()
+        if found.num_rows:
+            words = column_of(found["word"].to_numpy().view(np.uint64))
+            rows = pa.table({"key": key_column(found["key"]), "word": words})
+            self._check_type(rows["key"].type)
+            self._append(rows)
 
     def merge(self, other: PpsworStream) -> None:
         """Take in the sample of another part of the data, as if both had been one stream."""
@@ -228,6 +256,42 @@ def count(keys: Keys, batches: Iterable[Keys]) -> pa.Table:
     counted = SecondPass(keys)
     for batch in batches:
         counted.update(batch)
+    return counted.table()
+
+
+def _signed(kept: pa.Table) -> pa.Table:
+    """With words as Spark can hold them: it has no whole numbers without a sign."""
+    words = column_of(kept["word"].to_numpy().view(np.int64))
+    large = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
+    keys = kept["key"].cast(large.get(kept["key"].type, kept["key"].type))
+    return pa.table({"key": keys, "word": words})
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def count_frame(keys: Keys, frame: Any, key: str) -> pa.Table:
+    """The exact frequency of each of ``keys`` in a column of a DataFrame of Spark: the second pass.
+
+    Elements are counted in each partition, and the counts of these keys come back.
+    """
+    counted = SecondPass(keys)
+    if key not in frame.columns:
+        raise InvalidInput(f"data has no column {key!r}.{meant(key, frame.columns)}")
+    wanted = counted._keys
+
+    def part(batches: Iterator[Any]) -> Iterator[Any]:
+        mine = SecondPass(wanted)
+        for batch in batches:
+            mine.update(pc.drop_null(batch.column(0)))
+        mine._settle()
+        places = np.flatnonzero(mine._counts)
+        columns = {"place": column_of(places), "many": column_of(mine._counts[places])}
+        yield from pa.table(columns).to_batches()
+
+    found = frame.select(_quoted(key)).mapInArrow(part, "place bigint, many bigint").toArrow()
+    np.add.at(counted._counts, found["place"].to_numpy(), found["many"].to_numpy())
     return counted.table()
 
 
