@@ -18,6 +18,7 @@ def main() -> None:
         federated.clients,
         collector.collecting,
         importance.weights,
+        importance.kmeans,
     ):
         print(part(), "\n", flush=True)
 
