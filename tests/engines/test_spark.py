@@ -244,6 +244,45 @@ def test_all_keys_of_a_unit_survive_equally_often(session: Any) -> None:
     assert all(abs(n - units / 3) < 5 * spread for n in found.values())
 
 
+CONNECTED = """
+import os, sys
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from tamis.engines.spark import java
+java.prepare()
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.remote("local[2]")
+session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+import pyarrow as pa
+import tamis
+events = pa.table({"q": ["maps"] * 500 + ["news"] * 300 + ["rare"], "u": list(range(801))})
+frame = session.createDataFrame(events)
+assert type(frame).__module__ == "pyspark.sql.connect.dataframe"
+asked = {"key": "q", "epsilon": 1.0, "delta": 1e-9}
+for more in ({}, {"unit": "u", "keys_per_unit": 2}):
+    made = tamis.release(frame, **asked, **more)
+    other = tamis.release(events, **asked, **more)
+    assert made.about == other.about
+    print(*made.to_arrow()["q"].to_pylist())
+summary = tamis.summarize(frame, domain=tamis.Domain(u=1000), epsilon=1.0, size=20)
+print(0 < len(summary) <= 20)
+for where in ("q + 1", "CAST(q AS INTEGER) > 3"):
+    try:
+        tamis.release(frame, where=where, **asked)
+    except tamis.InvalidInput as error:
+        print(type(error).__name__, "maps" in str(error))
+"""
+
+
+@pytest.mark.slow
+def test_spark_connect_is_as_good() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECTED], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = ["maps news", "maps news", "True", "InvalidInput False", "BadData False"]
+    assert done.stdout.splitlines() == lines
+
+
 KILLED = """
 import os, sys, time
 from functools import partial

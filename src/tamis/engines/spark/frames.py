@@ -142,8 +142,8 @@ def chosen(frame: Any, where: str | None, types: Types) -> Any:
 
 
 def _analysed(frame: Any) -> Any:
-    """The frame, if Spark can make sense of it: Connect asks only when it is looked at."""
-    _ = frame.columns
+    """The frame, if Spark can make sense of it: Connect asks the server only for new columns."""
+    _ = frame.select("*").schema
     return frame
 
 
