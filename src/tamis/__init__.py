@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tamis.releases.clusters.clusters import Clusters
     from tamis.releases.clusters.make import kmeans
     from tamis.releases.collected.collected import Collected
+    from tamis.releases.folder import Folder, release_folder
     from tamis.releases.make import release
     from tamis.releases.opening import open_release as open
     from tamis.releases.release import Release
@@ -42,14 +43,15 @@ _FROM = {
     "BadData": "privacy.errors",
     "Bins": "sparse.attributes",
     "BudgetRefused": "privacy.errors",
-    "EngineMissing": "privacy.errors",
     "Certificate": "privacy.certificate",
     "Clusters": "releases.clusters.clusters",
     "Collected": "releases.collected.collected",
     "Custom": "sampling.schemes",
     "Dates": "sparse.attributes",
     "Domain": "sparse.domain",
+    "EngineMissing": "privacy.errors",
     "Everything": "sampling.schemes",
+    "Folder": "releases.folder",
     "Guarantee": "privacy.guarantee",
     "Hierarchy": "sparse.attributes",
     "InvalidInput": "privacy.errors",
@@ -70,6 +72,7 @@ _FROM = {
     "open": "releases.opening:open_release",
     "plan": "weighted.plan",
     "release": "releases.make",
+    "release_folder": "releases.folder",
     "sanitize": "weighted.sample",
     "summarize": "releases.summary.make",
 }
@@ -87,6 +90,7 @@ __all__ = [
     "Domain",
     "EngineMissing",
     "Everything",
+    "Folder",
     "Guarantee",
     "Hierarchy",
     "InvalidInput",
@@ -108,6 +112,7 @@ __all__ = [
     "open",
     "plan",
     "release",
+    "release_folder",
     "sanitize",
     "summarize",
 ]

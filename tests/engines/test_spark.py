@@ -82,14 +82,14 @@ def test_a_budget_is_charged_before_anything_is_drawn_on_an_executor(
     with open_ledger(ledger) as opened:
         opened.create("visits", 3.0, 1e-6, "element")
     paid: list[int] = []
-    drawn = spark._Frequencies.drawn
+    drawn = spark.SparkFrequencies.drawn
 
     def watched(self: Any, draw: Any) -> Any:
         with open_ledger(ledger) as opened:
             paid.append(len(opened.history("visits")))
         return drawn(self, draw)
 
-    monkeypatch.setattr(spark._Frequencies, "drawn", watched)
+    monkeypatch.setattr(spark.SparkFrequencies, "drawn", watched)
     tamis.release(frame, key="q", budget="visits", ledger=ledger, **PROMISE)
     assert paid == [1]
 
@@ -122,6 +122,66 @@ def test_a_summary_is_made_of_cells_that_were_counted_on_spark(session: Any) -> 
         assert abs(summary.point(age=30).estimate - 900) < 40
     with pytest.raises(tamis.BadData, match="must be a whole number from 0 to 30"):
         tamis.summarize(rows, **{**asked, "domain": tamis.Domain(age=31), "size": 9})
+
+
+KINDS = [
+    "cast(id % 40 AS string) AS k",
+    "cast(id % 40 AS decimal(9, 2)) AS d",
+    "timestamp_micros(id % 40) AS t",
+    "if(id % 40 = 7, NULL, date_add(DATE'2020-01-01', 3)) AS y",
+]
+
+
+def test_a_release_too_large_for_one_file_is_a_folder(session: Any, tmp_path: Path) -> None:
+    frame = session.range(8000).selectExpr(*KINDS)
+    ledger, folder = tmp_path / "ledger.sqlite", tmp_path / "release"
+    with open_ledger(ledger) as opened:
+        opened.create("rows", 3.0, 1e-6, "element")
+    asked = {"key": ["k", "d", "t", "y"], "nulls": "keep", **PROMISE}
+    made = tamis.release_folder(frame, folder, budget="rows", ledger=ledger, **asked)
+    with open_ledger(ledger) as opened:
+        assert len(opened.history("rows")) == 1
+    assert made.to_spark().count() == 40
+    whole = tamis.open(folder)
+    assert whole.about == made.about
+    assert len(whole) == 40
+    assert whole.verify()
+    assert whole.to_arrow().schema == tamis.release(frame, **asked).to_arrow().schema
+    with pytest.raises(tamis.InvalidInput, match="exists already"):
+        tamis.release_folder(frame, folder, **asked)
+
+
+def test_what_was_changed_in_a_folder_is_refused(session: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "release"
+    tamis.release_folder(session.createDataFrame(EVENTS), folder, key="q", **PROMISE)
+    good = tamis.open(folder)
+    assert good.to_arrow()["q"].to_pylist() == ["maps", "news"]
+    (text,) = (folder / "_tamis").glob("part-*.txt")
+    said = text.read_text()
+    for old, new in (("1e-09", "1e-12"), ('"rows"', '"counts"'), (good.about.day, "2020-01-01")):
+        text.write_text(said.replace(old, new, 1))
+        with pytest.raises(tamis.BadData):
+            tamis.open(folder)
+    text.write_text(said)
+    part = next(p for p in folder.glob("part-*.parquet") if pq.read_metadata(p).num_rows)
+    table = pq.read_table(part)
+    pq.write_table(table.set_column(0, "q", pa.array(["evil"] * len(table))), part)
+    with pytest.raises(tamis.BadData, match="do not fit the digest"):
+        tamis.open(folder)
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(tamis.BadData):
+            tamis.open(path)
+
+
+def test_a_folder_is_refused_before_anything_is_charged(session: Any, tmp_path: Path) -> None:
+    frame = session.createDataFrame(EVENTS)
+    for wrong, options in {
+        "folder must be a path": {"folder": 5},
+        "is written by Spark": {"folder": tmp_path / "r", "engine": "duckdb"},
+        "exists already": {"folder": tmp_path},
+    }.items():
+        with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=wrong):
+            tamis.release_folder(frame, key="q", **options, **PROMISE)  # type: ignore[arg-type]
 
 
 def test_a_weighted_sample_is_drawn_on_executors(session: Any) -> None:

@@ -33,7 +33,7 @@ _WORDS = {
 def digest(said: dict[str, Any], table: pa.Table) -> str:
     """64 hexadecimal digits: of the JSON text, and of every row on a line of its own."""
     hashed = hashlib.sha256(json_text(said) + b"\n")
-    for lines in _lines(table):
+    for lines in lines_of(table):
         hashed.update(lines)
     return hashed.hexdigest()
 
@@ -67,7 +67,7 @@ def type_in_words(kind: pa.DataType) -> str:
     raise BadData("the release holds keys of a type that a release file cannot hold.")
 
 
-def _lines(table: pa.Table) -> Iterator[memoryview]:
+def lines_of(table: pa.Table) -> Iterator[memoryview]:
     """The rows as lines of values between commas, many at a time."""
     for batch in table.to_batches(max_chunksize=_AT_ONCE):
         columns = [pc.fill_null(_values(column), _bytes(b"")) for column in batch.columns]

@@ -244,6 +244,14 @@ def _release(
 def tabulate(plan: Plan, keys: pa.Table, tokens: npt.NDArray[np.int64]) -> PrivateSample:
     """Named keys and their tokens as a private sample, in canonical order."""
     check_names(keys.column_names)
+    table = completed(plan, keys, tokens)
+    ways = [("estimate", "descending"), ("token", "descending")]
+    ways += [(name, "ascending") for name in keys.column_names]
+    return PrivateSample(table.take(pc.sort_indices(table, sort_keys=ways)), plan)
+
+
+def completed(plan: Plan, keys: pa.Table, tokens: npt.NDArray[np.int64]) -> pa.Table:
+    """Keys with the columns that a release adds, in the order in which they come."""
     distinct, place = np.unique(-(-tokens // plan.mechanism.stride), return_inverse=True)
     low, high = intervals(plan.mechanism.law, distinct, plan.coverage)
     estimate = np.clip(plan.estimator.frequencies(distinct), low, high)
@@ -251,9 +259,7 @@ def tabulate(plan: Plan, keys: pa.Table, tokens: npt.NDArray[np.int64]) -> Priva
     table = keys
     for name, column in zip(ADDED, added, strict=True):
         table = table.append_column(name, column_of(column))
-    ways = [("estimate", "descending"), ("token", "descending")]
-    ways += [(name, "ascending") for name in keys.column_names]
-    return PrivateSample(table.take(pc.sort_indices(table, sort_keys=ways)), plan)
+    return table
 
 
 def check_names(keys: Sequence[str]) -> None:

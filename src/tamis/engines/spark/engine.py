@@ -69,7 +69,7 @@ class Spark:
         self.close()
         self._turn += 1
         self.step("reading", 0)
-        frame = frames.frame_of(self._of(data), data, table)
+        frame = frames.frame_of(self.session_of(data), data, table)
         columns = Columns(request, frames.types_of(frame), nan="isnan({})")
         rows = frames.chosen(frame, request.where, columns.types)
         named = run(lambda: frames.named_columns(rows, columns))
@@ -78,7 +78,7 @@ class Spark:
             return _Units(self, columns, named)
         return _Elements(self, columns, named)
 
-    def _of(self, data: Any) -> Any:
+    def session_of(self, data: Any) -> Any:
         """The session of the data, if it has one."""
         if is_frame(data):
             return data.sparkSession
@@ -109,7 +109,7 @@ class _Counted:
     def __init__(self, engine: Spark, columns: Columns) -> None:
         self._engine, self._columns, self._turn = engine, columns, engine._turn
         self._keys, self._joined = columns.keys, False
-        self._found: _Frequencies | None = None
+        self._found: SparkFrequencies | None = None
 
     def frequencies(self, keys_per_unit: int | None = None) -> Frequencies:
         self._check()
@@ -117,7 +117,7 @@ class _Counted:
             self._found = self._frequencies(keys_per_unit)
         return self._found
 
-    def _frequencies(self, keys_per_unit: int | None) -> _Frequencies:
+    def _frequencies(self, keys_per_unit: int | None) -> SparkFrequencies:
         raise NotImplementedError
 
     def _encoded(self, frame: Any, encode: Encode) -> Any:
@@ -194,9 +194,9 @@ class _Elements(_Counted):
     def join(self, encode: Encode) -> None:
         self._counts = self._encoded(_counts(self._counts, self._keys), encode)
 
-    def _frequencies(self, keys_per_unit: int | None) -> _Frequencies:
+    def _frequencies(self, keys_per_unit: int | None) -> SparkFrequencies:
         frame = _counts(self._counts, self._keys)
-        return _Frequencies(self._columns.request, frame, self._keys, self._sizes)
+        return SparkFrequencies(self._columns.request, frame, self._keys, self._sizes)
 
 
 class _Units(_Counted):
@@ -235,7 +235,7 @@ class _Units(_Counted):
         cells = self._encoded(self._pairs, encode)
         self._pairs = cells.groupBy("owner", *self._keys).agg(f.sum("many").alias("many"))
 
-    def _frequencies(self, keys_per_unit: int | None) -> _Frequencies:
+    def _frequencies(self, keys_per_unit: int | None) -> SparkFrequencies:
         from pyspark.sql import functions as f
 
         self._engine.step("bounding units", 60)
@@ -243,7 +243,7 @@ class _Units(_Counted):
         kept = self._kept(keys_per_unit or asked.keys_per_unit)
         many = f.sum(f.expr(f"least(many, {asked.elements_per_key})")).alias("n")
         frame = self._engine.keep(kept.groupBy(*self._keys).agg(many))
-        return _Frequencies(asked, frame, self._keys, self._engine.row(frame, _SIZES))
+        return SparkFrequencies(asked, frame, self._keys, self._engine.row(frame, _SIZES))
 
     def _kept(self, most: int) -> Any:
         """Of each unit the keys with the smallest hashes; equal ones in the order of keys."""
@@ -268,7 +268,7 @@ def _counts(frame: Any, keys: list[str]) -> Any:
     return frame.selectExpr(*keys, "cast(n AS bigint) AS n")
 
 
-class _Frequencies:
+class SparkFrequencies:
     """Frequencies that stay on the executors."""
 
     def __init__(
