@@ -155,7 +155,7 @@ def test_intervals_have_room_for_what_a_filter_leaves_out(method: str, size: int
         assert stats.binom.cdf(times, 60, 0.95) > RARE
 
 
-@pytest.mark.parametrize("more", [1.05, 1.3])
+@pytest.mark.parametrize("more", [1.05, pytest.param(1.3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["filter", "filter-priority", "dyadic", "consistent dyadic"])
 def test_intervals_hold_a_single_cell_just_above_the_filter(method: str, more: float) -> None:
     """Half of the time noise takes it down, or a block around it, and it is not there."""
