@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 
-from benchmarks import collector, federated, importance, real, release, sparse, weighted
+from benchmarks import collector, federated, importance, real, release, spark, sparse, weighted
 
 
 def main() -> None:
@@ -19,6 +19,7 @@ def main() -> None:
         collector.collecting,
         importance.weights,
         importance.kmeans,
+        spark.spark,
     ):
         print(part(), "\n", flush=True)
 
