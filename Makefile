@@ -5,7 +5,8 @@ PYTHON ?= python3
 
 BIN := .venv/bin
 READY := .venv/.ready
-PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --constraint constraints.txt
+# modules are compiled when they are first imported: most never are
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-compile --constraint constraints.txt
 
 # a file of tests stays in one process, because its tests may share what they have set up
 ALL_CORES := --numprocesses auto --dist loadfile
@@ -65,7 +66,7 @@ clean: ## Remove the environment and everything that was built
 	find src tests benchmarks papers docs -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing tamis and its tools into .venv (about a minute the first time) ..."
+	@echo "Installing tamis and its tools into .venv (a minute or two the first time) ..."
 	@$(PIP) hatchling editables setuptools
 	@$(PIP) --no-build-isolation --editable '.[dev,plots,demo]'
 	@touch $@

@@ -128,6 +128,7 @@ def authorized(asked: Asked, token: str) -> list[str]:
     return ["--header", f"Authorization: Bearer {token}"]
 
 
+@pytest.mark.slow
 def test_whatever_is_asked_of_any_query_is_answered_as_described(
     served: Server, asked: Asked, tmp_path: Path
 ) -> None:

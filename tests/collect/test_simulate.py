@@ -127,6 +127,7 @@ def run(
     return done
 
 
+@pytest.mark.slow
 def test_queries_of_several_rounds_run_unattended_beside_each_other(
     server: ServerProcess, tmp_path: Path
 ) -> None:

@@ -113,6 +113,7 @@ def test_what_is_wrong_is_refused_before_a_budget_is_charged(frame: Any, tmp_pat
         assert opened.history("visits") == []
 
 
+@pytest.mark.slow
 def test_a_summary_is_made_of_cells_that_were_counted_on_spark(session: Any) -> None:
     rows = session.createDataFrame(pa.table({"age": [30] * 900 + [31] * 40, "u": range(940)}))
     asked: dict[str, Any] = {"domain": tamis.Domain(age=100), "epsilon": 1.0, "size": 50}
@@ -132,6 +133,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_release_too_large_for_one_file_is_a_folder(session: Any, tmp_path: Path) -> None:
     frame = session.range(8000).selectExpr(*KINDS)
     ledger, folder = tmp_path / "ledger.sqlite", tmp_path / "release"

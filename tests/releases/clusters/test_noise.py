@@ -35,6 +35,7 @@ def test_the_cost_is_the_mean_squared_error_of_all_coordinates() -> None:
     assert at.cost(10.0, 1.0) == pytest.approx(expected / 100)
 
 
+@pytest.mark.slow
 def test_centres_are_off_by_what_is_said() -> None:
     """One step, on rows that are 7 to 9 from the middle: so the reach is known, but for a bin.
 
