@@ -120,5 +120,13 @@ class Columns:
         floating = self.kind(self.request.unit or "") in FLOATS
         return "owner IS NULL" + (f" OR {self._nan('owner')}" if floating else "")
 
+    def lost(self) -> BadData:
+        """What to say if there is such a row."""
+        unit = self.request.unit or ""
+        return BadData(
+            f"unit {unit!r} is missing in some rows: whom they belong to is not known; leave them "
+            f"out with where={unit + ' IS NOT NULL'!r}, or repair them."
+        )
+
     def _nan(self, column: str) -> str:
         return self.nan.format(column)

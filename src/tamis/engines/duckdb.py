@@ -65,10 +65,7 @@ class DuckDB:
             self._count_elements(rows, columns)
             return _Counted(self, columns)
         if self._database.holds(f"SELECT 1 FROM {rows} WHERE {columns.no_unit()}"):
-            raise BadData(
-                f"unit {request.unit!r} is missing in some rows: whom they belong to is not known; "
-                f"leave them out with where={request.unit + ' IS NOT NULL'!r}, or repair them."
-            )
+            raise columns.lost()
         at_once = min(self._at_once, self._database.memory // (2 * _BYTES) + 1)
         pairs = Pairs(self._database, rows, columns, at_once)
         return _Counted(self, columns, pairs)

@@ -26,6 +26,7 @@ from tamis.importance.samplers import Sampler
 from tamis.importance.tables import Files, Paths, Progress, at_once, check_names, points_of
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, InvalidInput, meant, shown
+from tamis.sampling.arrow import quoted
 
 _PLACES = 53
 _UNUSED = np.uint64(64 - _PLACES)
@@ -96,8 +97,7 @@ def _on_spark(frame: Any, columns: Sequence[str], sampler: Sampler) -> tuple[Flo
 
     places = [f"x{n}" for n in range(len(names))]
     schema = ", ".join(f"{place} double" for place in (*places, "weight"))
-    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
-    sample = frame.select(*quoted).mapInArrow(tossed, schema).toArrow()
+    sample = frame.select(*map(quoted, names)).mapInArrow(tossed, schema).toArrow()
     weights = sample.column("weight").to_numpy()
     if (weights == 0).any():
         raise BadData(

@@ -31,6 +31,7 @@ from tamis.releases.about import About, read_about
 from tamis.releases.digest import json_text, lines_of, type_in_words
 from tamis.releases.make import release
 from tamis.releases.release import Release
+from tamis.sampling.arrow import quoted
 from tamis.weighted.plan import Plan
 from tamis.weighted.sample import ADDED, PrivateSample, completed
 
@@ -175,7 +176,7 @@ def _written(staying: _Staying, about: About, path: str, session: Any) -> Folder
     drawn, key = staying.drawn, list(about.key)
     fields = [f for f in drawn.schema.fields if f.name != "token"]
     kinds = [field.dataType.simpleString() for field in fields]
-    names = ["`" + name.replace("`", "``") + "`" for name in key]
+    names = [quoted(name) for name in key]
     schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds, strict=True))
     plan = replace(about.plan, mechanism=replace(about.plan.mechanism))  # without what it has found
     call = partial(_completed, names=key, plan=plan)

@@ -23,6 +23,15 @@ def column_of(values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(kind, len(whole), [None, pa.py_buffer(whole)])
 
 
+def quoted(name: str) -> str:
+    """A column of a DataFrame of Spark, whatever it is called.
+
+    >>> quoted("a.b`c")
+    '`a.b``c`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
 class Tabular:
     """What has a ``table``, for other libraries that work with tables."""
 

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from tamis.privacy import randomness, verify
 from tamis.privacy.errors import InvalidInput, meant
-from tamis.sampling.arrow import column_of
+from tamis.sampling.arrow import column_of, quoted
 from tamis.sampling.frequencies import check_whole
 from tamis.sampling.keys import key_column
 from tamis.sampling.schemes import Everything, Ppswor, Scheme
@@ -92,7 +92,7 @@ class PpsworStream:
             if part._kept is not None:
                 yield from _signed(part._kept).to_batches()
 
-        column = frame.selectExpr(f"{_quoted(key)} AS key")
+        column = frame.selectExpr(f"{quoted(key)} AS key")
         kind = column.schema["key"].dataType.simpleString()
         kind = "bigint" if kind in ("tinyint", "smallint", "int") else kind
         found = column.mapInArrow(kept, f"key {kind}, word bigint").toArrow()
@@ -267,10 +267,6 @@ def _signed(kept: pa.Table) -> pa.Table:
     return pa.table({"key": keys, "word": words})
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
 def count_frame(keys: Keys, frame: Any, key: str) -> pa.Table:
     """The exact frequency of each of ``keys`` in a column of a DataFrame of Spark: the second pass.
 
@@ -290,7 +286,7 @@ def count_frame(keys: Keys, frame: Any, key: str) -> pa.Table:
         columns = {"place": column_of(places), "many": column_of(mine._counts[places])}
         yield from pa.table(columns).to_batches()
 
-    found = frame.select(_quoted(key)).mapInArrow(part, "place bigint, many bigint").toArrow()
+    found = frame.select(quoted(key)).mapInArrow(part, "place bigint, many bigint").toArrow()
     np.add.at(counted._counts, found["place"].to_numpy(), found["many"].to_numpy())
     return counted.table()
 

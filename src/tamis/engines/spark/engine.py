@@ -209,11 +209,7 @@ class _Units(_Counted):
         grouped = rows.groupBy("owner", *self._keys).agg(f.count("*").alias("many"))
         self._pairs = engine.keep(grouped)
         if engine.row(self._pairs, {"lost": f"max({columns.no_unit()})"})["lost"]:
-            unit = columns.request.unit or ""
-            raise BadData(
-                f"unit {unit!r} is missing in some rows: whom they belong to is not known; leave "
-                f"them out with where={unit + ' IS NOT NULL'!r}, or repair them."
-            )
+            raise columns.lost()
 
     def spread(self) -> Ints:
         from pyspark.sql import functions as f

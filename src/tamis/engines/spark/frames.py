@@ -14,6 +14,7 @@ from tamis.engines.protocol import Request
 from tamis.engines.source import check_schemas, files_of, kind_of, paths_of
 from tamis.engines.spark.session import is_frame
 from tamis.privacy.errors import BadData, InvalidInput
+from tamis.sampling.arrow import quoted
 
 # the names of Spark's types, in those of DuckDB that `Columns` knows
 _KINDS = {
@@ -157,7 +158,7 @@ def named_columns(frame: Any, columns: Columns) -> Any:
         names.append((asked.unit, "owner"))
     picked = [_plain(frame, old).alias(new) for old, new in names]
     if asked.count is not None:
-        many = f.col(_quoted(asked.count))
+        many = f.col(quoted(asked.count))
         if columns.count_kind() == "VARCHAR":
             many = many.try_cast("decimal(38, 9)")
         picked.append(many.alias("many"))
@@ -171,13 +172,9 @@ def _plain(frame: Any, name: str) -> Any:
     """Text that is equal is the same text, whatever collation it has."""
     from pyspark.sql import functions as f
 
-    column = f.col(_quoted(name))
+    column = f.col(quoted(name))
     kind = dict(frame.dtypes)[name]
     return f.collate(column, "UTF8_BINARY") if kind.startswith("string collate") else column
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def named_table(found: pa.Table, request: Request) -> pa.Table:
