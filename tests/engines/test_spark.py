@@ -23,6 +23,7 @@ from tamis.importance import Uniform, sample_table
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
 from tamis.sampling.stream import PpsworStream, count_frame
+from tamis.sparse.recipe import APART
 from tests.engines.counting import counts
 from tests.errors import told
 from tests.sources import Forbidden
@@ -117,12 +118,67 @@ def test_what_is_wrong_is_refused_before_a_budget_is_charged(frame: Any, tmp_pat
 def test_a_summary_is_made_of_cells_that_were_counted_on_spark(session: Any) -> None:
     rows = session.createDataFrame(pa.table({"age": [30] * 900 + [31] * 40, "u": range(940)}))
     asked: dict[str, Any] = {"domain": tamis.Domain(age=100), "epsilon": 1.0, "size": 50}
-    ways: list[dict[str, Any]] = [{}, {"unit": "u", "keys_per_unit": 1}]
+    ways: list[dict[str, Any]] = [
+        {},
+        {"unit": "u", "keys_per_unit": 1},
+        *({"method": name} for name in ("filter", "threshold", "priority", "dyadic", "sketch")),
+        {"size": None, "size_share": 0.1},
+    ]
     for more in ways:
-        summary = tamis.summarize(rows, **asked, **more)
-        assert abs(summary.point(age=30).estimate - 900) < 40
+        summary = tamis.summarize(rows, **{**asked, **more})
+        wide = 400 if more.get("method") in ("dyadic", "sketch") else 40
+        assert abs(summary.point(age=30).estimate - 900) < wide, more
     with pytest.raises(tamis.BadData, match="must be a whole number from 0 to 30"):
         tamis.summarize(rows, **{**asked, "domain": tamis.Domain(age=31), "size": 9})
+
+
+METHODS = [pytest.param(name, marks=pytest.mark.slow) for name in APART[1:]]
+
+
+@pytest.mark.parametrize("method", [APART[0], *METHODS])
+def test_cells_that_are_not_in_a_summary_stay_on_the_executors(
+    session: Any, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 3,000 cells that hold 1, hardly any passes a filter or a threshold of about 20."""
+    came: list[int] = []
+    numbers = spark.SparkFrequencies._numbers
+
+    def watched(self: Any, found: pa.Table) -> Any:
+        came.append(len(found))
+        return numbers(self, found)
+
+    monkeypatch.setattr(spark.SparkFrequencies, "_numbers", watched)
+    rows = session.range(3500).selectExpr("if(id < 500, 7, id) AS place")
+    asked: dict[str, Any] = {"epsilon": 1.0, "method": method}
+    asked |= {"tau": 10**6} if method == "threshold" else {"theta": 20}
+    asked |= {"size": 100} if "priority" in method else {}
+    summary = tamis.summarize(rows, domain=tamis.Domain(place=10**6), **asked)
+    assert came, "cells were not drawn for on the executors"
+    assert max(came) < 60
+    if method != "threshold":
+        assert abs(summary.point(place=7).estimate - 500) < 30
+
+
+BINS = [0.0, 2.5, 5.0, 10.0]
+
+
+def test_values_that_share_a_cell_are_one_cell_on_spark(session: Any) -> None:
+    """Noise is drawn once for each cell, however many values it has."""
+    rows = session.range(900).selectExpr("cast(id % 10 AS double) AS x", "2 AS n")
+    domain = tamis.Domain(x=tamis.Bins(BINS))
+    with Spark(session=session) as engine:
+        counted = engine.count(rows, Request(("x",), count="n", floats=True))
+        counted.join(domain.cells_of)
+        found = counted.frequencies()
+        assert isinstance(found, spark.SparkFrequencies)
+        cells, many = found.stayed(_all)
+        assert dict(zip(cells[0].tolist(), many.tolist(), strict=True)) == {0: 540, 1: 360, 2: 900}
+        assert (found.many, found.total, found.largest) == (3, 1800, 900)
+        assert sorted(found.among(np.array([[2, 0, 5]]))[0].tolist()) == [0, 2]
+
+
+def _all(counts: Any) -> Any:
+    return np.ones(len(counts), dtype=np.bool_), counts
 
 
 KINDS = [

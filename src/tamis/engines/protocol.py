@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ Nulls = Literal["drop", "keep"]
 Progress = Callable[[str, float], None]  # what is going on, and how many per cent of all are done
 Draw = Callable[[Ints], Ints]  # tokens of frequencies; 0 for a key that is not named
 Encode = Callable[[pa.Table], Ints]  # the cells of key columns, a column of whole numbers each
+# which of some frequencies stay, and what becomes of those
+Choose = Callable[[Ints], tuple[npt.NDArray[np.bool_], Ints]]
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,28 @@ class Frequencies(Protocol):
         For mechanisms that put cells beside them that hold nothing. A cell may come in several
         columns.
         """
+        ...
+
+
+@runtime_checkable
+class Scattered(Frequencies, Protocol):
+    """Frequencies of cells that are on many machines, and need not leave them."""
+
+    @property
+    def many(self) -> int:
+        """How many cells there are, each once."""
+        ...
+
+    def stayed(self, choose: Choose) -> tuple[Ints, Ints]:
+        """The cells, a column each, and the values, of those that stay.
+
+        ``choose`` is given some frequencies at a time, and that of each cell once. No other cell
+        leaves the engine.
+        """
+        ...
+
+    def among(self, cells: Ints) -> Ints:
+        """Those of these cells that are there, in any order."""
         ...
 
 

@@ -10,9 +10,12 @@ epsilon-differentially private, exactly (docs/proofs.md, section 12).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import prod
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +24,41 @@ from tamis.privacy.noise import two_sided
 from tamis.privacy.reals import Interval, Real
 from tamis.sparse.law import Zero
 from tamis.sparse.priorities import Priorities, largest
-from tamis.sparse.zeros import throw
+from tamis.sparse.zeros import throw, without
 
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Choose = Callable[[Ints], tuple[Mask, Ints]]  # which of some counts stay, and what they become
+
+
+class Held(Protocol):
+    """The cells that hold something, each once, wherever they are; a cell has a code per radix."""
+
+    @property
+    def radices(self) -> tuple[int, ...]: ...
+
+    @property
+    def many(self) -> int:
+        """How many cells hold something."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """The sum of their counts."""
+        ...
+
+    def stayed(self, choose: Choose) -> tuple[Ints, Ints]:
+        """The codes and new values of the cells that stay; each count is given to it once."""
+        ...
+
+    def without(self, cells: Ints) -> Ints:
+        """Those of these cells, each there once, that hold nothing."""
+        ...
 
 
 @dataclass(frozen=True)
 class Table:
-    """The cells that hold something: codes (a row for each radix), each cell once, and counts."""
+    """Cells that hold something, in memory: codes (a row for each radix), and counts."""
 
     radices: tuple[int, ...]
     codes: Ints
@@ -38,6 +68,21 @@ class Table:
     def cells(self) -> int:
         """How many cells there are in all."""
         return prod(self.radices)
+
+    @property
+    def many(self) -> int:
+        return len(self.counts)
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+    def stayed(self, choose: Choose) -> tuple[Ints, Ints]:
+        stay, values = choose(self.counts)
+        return self.codes[:, stay], values
+
+    def without(self, cells: Ints) -> Ints:
+        return without(cells, self.codes)
 
 
 @dataclass(frozen=True)
@@ -49,37 +94,40 @@ class Flat:
     tau: float = 0.0
 
 
-def keep(table: Table, law: Zero) -> Flat:
+def keep(held: Held, law: Zero) -> Flat:
     """A filter, and a sample at a fixed threshold if the law has one."""
-    noisy = table.counts + two_sided(law.rate, len(table.counts))
-    kept = noisy >= law.theta if law.one_sided else np.abs(noisy) >= law.theta
-    if law.sampled:
-        kept[kept] = Priorities.draw(np.abs(noisy[kept])).at_least(law.tau)
-    zeros = throw(table.radices, law.p, table.codes)
+    codes, values = held.stayed(partial(_sampled, law))
+    zeros = held.without(throw(held.radices, law.p))
     return in_order(
-        np.concatenate([table.codes[:, kept], zeros], axis=1),
-        np.concatenate([noisy[kept], law.values(zeros.shape[1])]),
+        np.concatenate([codes, zeros], axis=1),
+        np.concatenate([values, law.values(zeros.shape[1])]),
         float(law.tau) if law.sampled else 0.0,
     )
 
 
-def priority(table: Table, rate: Fraction, size: int, theta: int, guess: Fraction) -> Flat:
+def _sampled(law: Zero, counts: Ints) -> tuple[Mask, Ints]:
+    """Noise, the filter, and the sample."""
+    noisy = counts + two_sided(law.rate, len(counts))
+    kept = noisy >= law.theta if law.one_sided else np.abs(noisy) >= law.theta
+    if law.sampled:
+        kept[kept] = Priorities.draw(np.abs(noisy[kept])).at_least(law.tau)
+    return kept, noisy[kept]
+
+
+def priority(held: Held, rate: Fraction, size: int, theta: int, guess: Fraction) -> Flat:
     """The ``size`` cells of the largest priorities |v| / r among those with |v| >= theta.
 
     The result does not depend on the guess at the threshold; only the time does.
     """
-    noisy = table.counts + two_sided(rate, len(table.counts))
-    codes, values = [table.codes], [noisy]
-    if theta > 0:
-        kept = np.abs(noisy) >= theta
-        codes, values = [table.codes[:, kept]], [noisy[kept]]
-    drawn = [Priorities.draw(np.abs(values[0]))]
+    some, noisy = held.stayed(partial(_sampled, Zero(rate, theta)))
+    codes, values = [some], [noisy]
+    drawn = [Priorities.draw(np.abs(noisy))]
     law, before = Zero(rate, theta, max(guess, Fraction(theta))), Zero(rate, theta)
     while True:
         first = len(drawn) == 1
-        p = law.p if first else Real(_more, (law, before))
-        held = table.codes if first else np.concatenate([table.codes, *codes[1:]], axis=1)
-        cells = throw(table.radices, p, held)
+        cells = held.without(throw(held.radices, law.p if first else Real(_more, (law, before))))
+        if not first:
+            cells = without(cells, np.concatenate(codes[1:], axis=1))
         new, order = _between(law, cells.shape[1], None if first else before.tau)
         codes, values, drawn = [*codes, cells], [*values, new], [*drawn, order]
         reached = drawn[0].at_least(law.tau)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tamis.privacy.answer import Answer, quantile
 from tamis.privacy.errors import InvalidInput, counted, shown
 from tamis.privacy.noise import fourth, passing, variance
-from tamis.sparse.flat import Flat, Table, full, keep, priority
+from tamis.sparse.flat import Flat, Held, Table, full, keep, priority
 from tamis.sparse.hierarchy import Haar, Part, Transform
 from tamis.sparse.intervals import Unseen, answer
 from tamis.sparse.rules import Rule, combinations
@@ -210,11 +210,14 @@ def summarize(
 
 def made(table: Table, rule: Rule) -> Flat:
     """Noise in one table, and what stays of it."""
-    if rule.whole:
-        return whole(table, rule.rate)
+    return whole(table, rule.rate) if rule.whole else some(table, rule)
+
+
+def some(held: Held, rule: Rule) -> Flat:
+    """Noise, and what stays where a rule leaves something out."""
     if rule.size is None:
-        return keep(table, rule.law)
-    return priority(table, rule.rate, rule.size, rule.law.theta, rule.guess(table.cells))
+        return keep(held, rule.law)
+    return priority(held, rule.rate, rule.size, rule.law.theta, rule.guess(prod(held.radices)))
 
 
 def whole(table: Table, rate: Fraction) -> Flat:

@@ -18,7 +18,7 @@ from tamis.privacy.errors import InvalidInput, shown
 from tamis.privacy.noise import check_rate
 from tamis.sparse import consistent, ranges, sketch
 from tamis.sparse.domain import Domain
-from tamis.sparse.flat import Flat, Table
+from tamis.sparse.flat import Flat, Held, Table
 from tamis.sparse.hierarchy import Dyadic, Haar, Plain, Transform
 from tamis.sparse.ranges import Level, Ranges, Watch, unwatched
 from tamis.sparse.rules import Rule, combinations, least_theta, nodes, plan, shares
@@ -30,6 +30,7 @@ Ints = npt.NDArray[np.int64]
 FLAT = ("filter-priority", "filter", "one-sided filter", "threshold", "priority", "full")
 SPLIT = ("dyadic", "consistent dyadic", "haar")
 SKETCHES = ("sketch", "median sketch")
+APART = ("filter-priority", "filter", "one-sided filter", "threshold")
 METHODS = (*FLAT, *SPLIT, *SKETCHES)
 _FEWEST = 100  # cells of a summary whose size is chosen
 MOST_CELLS = 10**8  # that are written down
@@ -58,6 +59,11 @@ class Recipe:
     @property
     def flat(self) -> bool:
         return self.method in FLAT
+
+    @property
+    def apart(self) -> bool:
+        """Whether each cell is noised and, most likely, dropped on its own, wherever it is."""
+        return self.method in APART
 
     @property
     def sketched(self) -> bool:
@@ -131,18 +137,24 @@ class Recipe:
         """
         return Table(self.domain.packed, *grouped(packed, counts))
 
+    def draw_apart(self, held: Held) -> Ranges:
+        """`draw` for a method whose cells may be anywhere (`apart`), in the packed radices."""
+        return self._flat(ranges.some(held, self.rules[0]))
+
     def draw(self, table: Table, watch: Watch = unwatched) -> Ranges | Sketch:
         """Noise, and what stays, of a table made by ``table``."""
         if self.sketched:
             return sketch.summarize(table, self.epsilon, self.change, *self.shape)
         if self.flat:
-            made = ranges.made(table, self.rules[0])
-            flat = Flat(self.domain.unpack(made.codes), made.values, made.tau)
-            return Ranges(self.transforms, (Level(self.rules[0], flat),))
+            return self._flat(ranges.made(table, self.rules[0]))
         cells = Table(self.domain.radices, self.domain.unpack(table.codes), table.counts)
         if self.method == "consistent dyadic":
             return consistent.summarize(cells, self.transforms, self.rules, watch)
         return ranges.summarize(cells, self.transforms, self.rules, watch)
+
+    def _flat(self, made: Flat) -> Ranges:
+        flat = Flat(self.domain.unpack(made.codes), made.values, made.tau)
+        return Ranges(self.transforms, (Level(self.rules[0], flat),))
 
 
 def choose(

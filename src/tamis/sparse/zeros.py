@@ -2,7 +2,7 @@
 
 Each of m cells is to be chosen with probability p, independently. Throw a Poisson number of darts
 of mean m mu, mu = -log(1 - p), at all m cells: the numbers of darts in the cells are independent,
-and a cell is hit with probability 1 - exp(-mu) = p. Cells that hold something are then left out.
+and a cell is hit with probability 1 - exp(-mu) = p. `without` then leaves out what holds something.
 """
 
 from __future__ import annotations
@@ -21,15 +21,12 @@ from tamis.sampling.arrow import column_of
 Ints = npt.NDArray[np.int64]
 
 
-def throw(radices: Sequence[int], p: Real, held: Ints) -> Ints:
-    """Cells, as columns of codes, each chosen with probability p and not among those held.
-
-    A cell has one code for each radix; ``held`` and the result have one row for each.
-    """
+def throw(radices: Sequence[int], p: Real) -> Ints:
+    """Cells, as columns of codes (a row for each radix), each chosen with probability p."""
     m = prod(radices)
     darts = max(1, enclose(Real(_mean, (p, m, 1)), 0)[1])
     thrown = poisson(Real(_mean, (p, m, darts)), darts)
-    return without(distinct(np.stack([uniform(radix, thrown) for radix in radices])), held)
+    return distinct(np.stack([uniform(radix, thrown) for radix in radices]))
 
 
 def _mean(p: Real, m: int, parts: int, digits: int) -> Interval:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from tamis.engines.attempt import attempt
 from tamis.engines.columns import Columns
 from tamis.engines.protocol import (
+    Choose,
     Counted,
     Draw,
     Encode,
@@ -34,6 +35,7 @@ from tamis.engines.spark import frames, work
 from tamis.engines.spark.session import is_frame, quiet, session
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, EngineMissing, InvalidInput
+from tamis.sampling.arrow import column_of
 
 _LIMITS = [2**n for n in range(8)]  # of the numbers of keys that a spread tells apart
 _MOST = 2**62
@@ -192,10 +194,14 @@ class _Elements(_Counted):
         raise InvalidInput("only units that are not bounded yet have a spread.")
 
     def join(self, encode: Encode) -> None:
-        self._counts = self._encoded(_counts(self._counts, self._keys), encode)
+        from pyspark.sql import functions as f
+
+        cells = self._encoded(self._counts.select(*self._keys, "n"), encode)
+        self._counts = self._engine.keep(cells.groupBy(*self._keys).agg(f.sum("n").alias("n")))
+        self._sizes = self._engine.row(self._counts, _SIZES)
 
     def _frequencies(self, keys_per_unit: int | None) -> SparkFrequencies:
-        frame = _counts(self._counts, self._keys)
+        frame = self._counts.selectExpr(*self._keys, "cast(n AS bigint) AS n")
         return SparkFrequencies(self._columns.request, frame, self._keys, self._sizes)
 
 
@@ -256,22 +262,19 @@ class _Units(_Counted):
 _SIZES = {
     "total": "coalesce(sum(cast(n AS decimal(28, 0))), 0)",
     "largest": "coalesce(max(n), 0)",
+    "many": "count(*)",
 }
 
 
-def _counts(frame: Any, keys: list[str]) -> Any:
-    """Keys and frequencies of 64 bits, without what was looked at before."""
-    return frame.selectExpr(*keys, "cast(n AS bigint) AS n")
-
-
 class SparkFrequencies:
-    """Frequencies that stay on the executors."""
+    """Frequencies that stay on the executors. Cells are there once each, too: `Scattered`."""
 
     def __init__(
         self, request: Request, frame: Any, keys: list[str], sizes: dict[str, Any]
     ) -> None:
         self._request, self._frame, self._keys = request, frame, keys
         self.total, self.largest = int(sizes["total"]), int(sizes["largest"])
+        self.many = int(sizes["many"])
 
     def named(self, draw: Draw) -> tuple[pa.Table, Ints]:
         found = run(self.drawn(draw).toArrow)
@@ -287,7 +290,30 @@ class SparkFrequencies:
         return run(lambda: rows.mapInArrow(call, f"{schema}, token bigint"))
 
     def cells(self) -> tuple[Ints, Ints]:
-        found = run(self._frame.select(*self._keys, "n").toArrow)
+        return self._numbers(run(self._cells.toArrow))
+
+    def stayed(self, choose: Choose) -> tuple[Ints, Ints]:
+        call = partial(work.stayed, choose=choose)
+        return self._numbers(
+            run(lambda: self._cells.mapInArrow(call, self._cells.schema).toArrow())
+        )
+
+    def among(self, cells: Ints) -> Ints:
+        wanted = pa.table([column_of(codes) for codes in cells], names=self._keys)
+
+        def looked_up() -> pa.Table:
+            from pyspark.sql import functions as f
+
+            few = f.broadcast(self._frame.sparkSession.createDataFrame(wanted))
+            return self._frame.select(*self._keys).join(few, self._keys).toArrow()
+
+        return work.columns_of(run(looked_up), self._keys)
+
+    @property
+    def _cells(self) -> Any:
+        return self._frame.select(*self._keys, "n")
+
+    def _numbers(self, found: pa.Table) -> tuple[Ints, Ints]:
         return work.columns_of(found, self._keys), work.columns_of(found, ["n"])[0]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.engines.protocol import Draw, Encode
+from tamis.engines.protocol import Choose, Draw, Encode
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import column_of
 
@@ -28,6 +28,14 @@ def named(batches: Batches, draw: Draw) -> Batches:
         kept = np.flatnonzero(tokens)
         found = table.drop_columns("n").take(column_of(kept))
         yield from found.append_column("token", column_of(tokens[kept])).to_batches()
+
+
+def stayed(batches: Batches, choose: Choose) -> Batches:
+    """The cells that stay, and in the last column their value in the place of the frequency."""
+    for table in gathered(batches):
+        stay, values = choose(table.column("n").to_numpy())
+        cells = table.drop_columns("n").take(column_of(np.flatnonzero(stay)))
+        yield from cells.append_column("n", column_of(values)).to_batches()
 
 
 def encoded(batches: Batches, encode: Encode, names: list[str], keys: int) -> Batches:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.engines.choice import Choice, engine_for
-from tamis.engines.protocol import Engine, Request
+from tamis.engines.protocol import Choose, Engine, Frequencies, Request, Scattered
 from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.privacy.exact import exactly
@@ -28,10 +28,12 @@ from tamis.releases.progress import Report, bar, silent
 from tamis.releases.summary.about import ADDED, CELLS, HELD, AboutSummary, change
 from tamis.releases.summary.summary import Summary
 from tamis.sparse.domain import Domain
-from tamis.sparse.flat import Table
+from tamis.sparse.flat import Held
 from tamis.sparse.planning import Workload, suggest
+from tamis.sparse.ranges import Ranges
 from tamis.sparse.recipe import FLAT, Recipe, choose, sized
 from tamis.sparse.sketch import Sketch
+from tamis.sparse.zeros import without
 
 Ints = npt.NDArray[np.int64]
 Neighbours = Literal["add or remove", "replace"]
@@ -62,16 +64,16 @@ class Order:
         """A recipe from public numbers, to look for what would be refused."""
         return self.choose(size=self.size if not self.held else 1)
 
-    def estimates(self, cells: Table) -> tuple[Recipe, tuple[Part, ...]]:
+    def estimates(self, cells: Held) -> tuple[Recipe, tuple[Part, ...]]:
         """The recipe after private estimates of the table, and what is spent on all parts."""
         size, total, parts = self.size, None, list[Part]()
         if self.total:
             rate = self.total / change(self.guarantee)
-            total = int(cells.counts.sum()) + int(two_sided(rate, 1)[0])
+            total = cells.total + int(two_sided(rate, 1)[0])
             parts.append(Part(TOTAL, float(self.total), 0.0, total))
         if self.held:
             rate = self.held / self.guarantee.keys_per_unit
-            many = len(cells.counts) + int(two_sided(rate, 1)[0])
+            many = cells.many + int(two_sided(rate, 1)[0])
             size = sized(self.public.domain, many)
             parts.append(Part(HELD, float(self.held), 0.0, many))
         recipe = self.choose(size=size, total=total) if parts else self.public
@@ -214,10 +216,7 @@ def carry_out(
     if order.request.unit is None and counted.frequencies().total >= _MOST:
         raise BadData(f"{order.request.count} adds up to 2^62 or more; divide it.")
     entry = charge()
-    cells = public.table(*counted.frequencies().cells())
-    report("drawing", 90)
-    recipe, parts = order.estimates(cells)
-    made = recipe.draw(cells, lambda share: report("drawing", 90 + 10 * share))
+    made, recipe, parts = _drawn(order, counted.frequencies(), report)
     about = AboutSummary(
         order.guarantee,
         recipe,
@@ -230,6 +229,44 @@ def carry_out(
         hashes=made.hashes if isinstance(made, Sketch) else (),
     )
     return Summary(made, about)
+
+
+def _drawn(
+    order: Order, found: Frequencies, report: Report
+) -> tuple[Ranges | Sketch, Recipe, tuple[Part, ...]]:
+    """Cells that are on many machines stay there, if the method looks at each on its own."""
+    if order.public.apart and isinstance(found, Scattered):
+        elsewhere = Elsewhere(order.public.domain.packed, found)
+        report("drawing", 90)
+        recipe, parts = order.estimates(elsewhere)
+        return recipe.draw_apart(elsewhere), recipe, parts
+    cells = order.public.table(*found.cells())
+    report("drawing", 90)
+    recipe, parts = order.estimates(cells)
+    made = recipe.draw(cells, lambda share: report("drawing", 90 + 10 * share))
+    return made, recipe, parts
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Cells that hold something, and stay with their engine: `Held`."""
+
+    radices: tuple[int, ...]
+    found: Scattered
+
+    @property
+    def many(self) -> int:
+        return self.found.many
+
+    @property
+    def total(self) -> int:
+        return self.found.total
+
+    def stayed(self, choose: Choose) -> tuple[Ints, Ints]:
+        return self.found.stayed(choose)
+
+    def without(self, cells: Ints) -> Ints:
+        return without(cells, self.found.among(cells))
 
 
 def _load(domain: object) -> Domain:
