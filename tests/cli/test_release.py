@@ -19,6 +19,7 @@ import pytest
 import tamis as library
 from tamis.cli.release import BOUND_SHARE
 from tests.cli.conftest import PROMISE, Run
+from tests.sparks import spark_session
 
 KEY = ("--key", "query", *PROMISE)
 UNIT = ("--unit", "user_id", "--keys-per-unit", "2")
@@ -321,3 +322,39 @@ def test_a_key_of_a_megabyte_is_cut_when_shown(tamis: Run, folder: Path) -> None
     assert ran.code == 0, ran.err
     assert len(ran.out) < 1000
     assert len(library.open(folder / "out.parquet").to_arrow()["word"][0].as_py()) == 10**6
+
+
+# --- folders ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "a folder is written by Spark: add --engine spark"),
+        (["--engine", "spark", "--force"], "never replaced"),
+        (["--engine", "spark", "--format", "csv"], "a folder holds Parquet"),
+    ],
+)
+def test_a_folder_that_cannot_be_is_refused(
+    tamis: Run, folder: Path, more: list[str], said: str
+) -> None:
+    ran = tamis("release", "events.parquet", *KEY, "-o", "out/", *more)
+    assert ran.code == 2
+    assert said in ran.err
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.slow
+def test_spark_writes_a_folder_that_can_be_asked_and_verified(tamis: Run, folder: Path) -> None:
+    spark_session()
+    wanted = ("--engine", "spark", "-o", "out/", "--json", "--show")
+    ran = tamis("release", "events.parquet", *KEY, *wanted)
+    assert ran.code == 0
+    said = json.loads(ran.text)
+    assert said["keys"] == 2
+    assert [row["query"] for row in said["rows"]] == ["maps", "weather"]
+    checked = json.loads(tamis("verify", "out", "--json").text)
+    assert checked["digest"] == said["digest"]
+    assert tamis("verify", "out", "--digest", "0" * 64).code == 1
+    assert tamis("query", "out", "top", "1").text.splitlines()[1].split()[0] == "maps"
+    assert tamis("release", "events.parquet", *KEY, *wanted).code == 2

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from tamis.cli import files, inputs, result, streams
 from tamis.cli import options as o
+from tamis.cli.folder import TOLD, into_folder
 from tamis.privacy.errors import InvalidInput, counted
 
 EXAMPLES = """Examples:
@@ -20,8 +21,6 @@ EXAMPLES = """Examples:
       --budget "sales 2024" -o products.parquet"""
 
 BOUND_SHARE = 0.05  # of epsilon, for the choice of a bound
-_TOLD = ("guarantee", "spent", "curve", "scheme", "key", "nulls", "filtered", "counted", "ledger",
-         "day")  # fmt: skip
 
 _KEYS = "To how many keys one unit may contribute; it is enforced. auto chooses it privately."
 _SIZE = "At most about so many keys are sampled, in place of a scheme, at a share of epsilon."
@@ -88,34 +87,37 @@ def release(
         _show_plan(law, unit, keys_per_unit, sample_size, json)
         return
     files.check_kept(budget, output)
+    asked: dict[str, Any] = {
+        "key": key,
+        "unit": unit,
+        "keys_per_unit": keys_per_unit,
+        "where": where,
+        "count": count,
+        "table": table,
+        "nulls": nulls,
+        "sample_size": sample_size,
+        "budget": budget,
+        "ledger": ledger,
+        "purpose": purpose,
+        "memory": memory,
+        "threads": threads,
+        "engine": engine,
+        "total_share": total_share,
+        "bound_share": bound,
+        **law,
+    }
+    if output is not None and output.endswith(("/", "\\")):
+        into_folder(list(events), output, asked, format, force, show, json)
+        return
     target = files.target(output, format, force, events, other_output=json or show)
     with inputs.files(events) as paths:
         import tamis
 
-        made = tamis.release(
-            paths,
-            key=key,
-            unit=unit,
-            keys_per_unit=keys_per_unit,
-            where=where,
-            count=count,
-            table=table,
-            nulls=nulls,
-            sample_size=sample_size,
-            budget=budget,
-            ledger=ledger,
-            purpose=purpose,
-            memory=memory,
-            threads=threads,
-            engine=engine,
-            total_share=total_share,
-            bound_share=bound,
-            **law,
-        )
+        made = tamis.release(paths, **asked)
     result.save(made, target)
     named = f"{counted(len(made), 'key')} named"
     result.tell(made, target, f"{named}; {result.promise(made.guarantee)}", free="--dry-run")
-    result.show(made, target, {"keys": len(made)}, _TOLD, show, json)
+    result.show(made, target, {"keys": len(made)}, TOLD, show, json)
 
 
 def _bound_share(share: float | None, bound: int | str | None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -43,7 +43,7 @@ def verify(
     it with a published one. The exit code is 0 if all holds, 1 if it was refused,
     and 4 if there is nothing to check.
     """
-    is_release = file != STANDARD and _start(file) == _PARQUET
+    is_release = file != STANDARD and (_in_folder(file) or _start(file) == _PARQUET)
     if digest is not None and not is_release:
         raise InvalidInput("--digest is for a release or a summary; a certificate has none.")
     try:
@@ -62,6 +62,10 @@ def verify(
             streams.put(f"digest: {said['digest']}")
 
 
+def _in_folder(path: str) -> bool:
+    return (Path(path) / "_tamis").is_dir()
+
+
 def _start(path: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
@@ -78,11 +82,20 @@ def _release(path: str) -> dict[str, str]:
     try:
         opened = tamis.open(path)
         kind = "summary" if isinstance(opened, tamis.Summary) else "release"
-        return {"kind": kind, "checked": opened.verify(), "digest": opened.digest}
+        return {"kind": kind, "checked": opened.verify(), "digest": _digest(path, opened)}
     except NoRelease:
         raise
     except InvalidInput as error:
         raise Refused(str(error)) from None
+
+
+def _digest(path: str, opened: Any) -> str:
+    """That of the file, or of the folder, which has one for each of its files."""
+    if not _in_folder(path):
+        return str(opened.digest)
+    from tamis.releases.folder import digest_of
+
+    return digest_of(path)
 
 
 def _certificate(text: str) -> dict[str, str]:

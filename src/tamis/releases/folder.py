@@ -63,6 +63,11 @@ class Folder:
         """The rows as a DataFrame of Spark: key columns, token, estimate, low and high."""
         return self.session.read.parquet(self.path)
 
+    def top(self, n: int = 10) -> pa.Table:
+        """The keys with the largest estimates."""
+        names = [quoted(name) for name in self.about.key]
+        return spark.run(lambda: _ordered(self.to_spark(), names).limit(n).toArrow())
+
     def __str__(self) -> str:
         g = self.guarantee
         return (
@@ -256,6 +261,11 @@ def open_folder(path: str | Path) -> Release:
         raise BadData("the rows do not fit the digest: the folder was changed.")
     whole = pa.concat_tables(tables) if tables else _no_rows(about)
     return Release(PrivateSample(whole, about.plan), about)
+
+
+def digest_of(path: str | Path) -> str:
+    """The digest of a release in a folder, as it says itself; `open_folder` checks it."""
+    return str(_said(Path(path)).get("digest"))
 
 
 def _said(folder: Path) -> dict[str, Any]:
