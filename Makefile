@@ -12,13 +12,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-compile
 ALL_CORES := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check unit unit-all docs bench papers format clean
+.PHONY: help setup demo test test-all check unit unit-all docs bench bench-quick papers format clean
 
 help: ## Show this list
 	@echo "tamis: the two commands to know are 'make demo' and 'make test'."
 	@echo
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | \
-	    while IFS='|' read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+	    while IFS='|' read -r name text; do printf '  make %-11s %s\n' "$$name" "$$text"; done
 
 setup: $(READY) ## Make the environment (every other command does it when needed)
 
@@ -48,8 +48,11 @@ docs: $(READY) ## Build the documentation into docs/_build/html; any warning is 
 	$(BIN)/sphinx-build --fail-on-warning --quiet --doctree-dir docs/_build/doctrees \
 	    docs docs/_build/html
 
-bench: $(READY) ## Run the benchmarks
+bench: $(READY) ## Measure everything, beside other libraries too, and write benchmarks/results.md (an hour)
 	$(BIN)/python -m benchmarks.run
+
+bench-quick: $(READY) ## The same with less data, in less than ten minutes
+	$(BIN)/python -m benchmarks.run --quick
 
 papers: $(READY) ## Regenerate the figures and tables of the papers
 	$(BIN)/python papers/weighted/figures.py

@@ -19,6 +19,7 @@ from statistics import median
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from benchmarks.page import Extent, Section, table
 from tamis.collect.open import open_store
 from tamis.collect.records import Query, Round
 from tamis.collect.simulation import wire
@@ -43,24 +44,27 @@ class Load:
     on_the_fly: bool
 
 
-def collecting() -> str:
-    lines = [
+def collecting(extent: Extent) -> Section:
+    """There is nothing here to group: reports a second are what they are."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        rows += [row("SQLite", f"{folder}/collector.sqlite", fly) for fly in (False, True)]
+    missing = ""
+    if (programs := postgres.programs()) is None:
+        missing = f"\n\n{postgres.MISSING}"
+    else:
+        with postgres.running(programs) as place:
+            rows += [row("PostgreSQL", postgres.url(place), fly) for fly in (False, True)]
+    heads = ("database", "reports are sealed", "reports a second", "median wait (ms)", "99% (ms)")
+    text = (
         f"{REPORTS:,} reports over {wire.CONNECTIONS} connections, clients in one process and the "
         f"server in another, on {os.cpu_count()} cores; a flush of the disk takes "
-        f"{flush():.1f} ms.\n",
-        "| database | reports are sealed | reports a second | median wait (ms) | 99% (ms) |",
-        "|---|---|---|---|---|",
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        lines += [row("SQLite", f"{folder}/collector.sqlite", fly) for fly in (False, True)]
-    if (programs := postgres.programs()) is None:
-        return "\n".join([*lines, "", postgres.MISSING])
-    with postgres.running(programs) as place:
-        lines += [row("PostgreSQL", postgres.url(place), fly) for fly in (False, True)]
-    return "\n".join(lines)
+        f"{flush():.1f} ms.\n\n"
+    )
+    return Section("Collector", text + table(heads, rows) + missing)
 
 
-def row(name: str, where: str, on_the_fly: bool) -> str:
+def row(name: str, where: str, on_the_fly: bool) -> tuple[str, ...]:
     asked, token_key = new_query(where)
     with serving(where) as port, ProcessPoolExecutor(1, get_context("spawn")) as other:
         load = Load(port, asked, token_key, on_the_fly)
@@ -70,7 +74,7 @@ def row(name: str, where: str, on_the_fly: bool) -> str:
     half, most = median(waits), sorted(waits)[len(waits) * 99 // 100]
     when = "on the fly" if on_the_fly else "beforehand"
     rate = f"**{REPORTS / seconds:,.0f}**"
-    return f"| {name} | {when} | {rate} | {1000 * half:.0f} | {1000 * most:.0f} |"
+    return name, when, rate, f"{1000 * half:.0f}", f"{1000 * most:.0f}"
 
 
 def new_query(where: str) -> tuple[Specification, bytes]:
@@ -150,7 +154,3 @@ def flush() -> float:
             os.fsync(file.fileno())
             taken.append(1000 * (time.perf_counter() - start))
     return median(taken)
-
-
-if __name__ == "__main__":
-    print(collecting())

@@ -1,15 +1,14 @@
-"""What ten million simulated clients cost, on one core: seconds, and beside a plain count."""
+"""What simulated clients cost, on one core."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from statistics import median
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from benchmarks.measure import Cost, grouped_table, in_turns, timed
+from benchmarks.page import Extent, Section, table
 from tamis.federated import HeavyHitters, Quantiles, SampleAndThreshold
 
 CLIENTS = 10_000_000
@@ -18,12 +17,13 @@ REPEATS = 3
 PROMISE = (1.0, 1e-6)
 
 
-def clients() -> str:
+def clients(extent: Extent) -> Section:
+    many = extent.pick(CLIENTS // 10, CLIENTS)
     rng = np.random.default_rng(1)
-    numbers = rng.integers(0, 1 << 16, CLIENTS)
-    ranks = np.minimum(rng.zipf(1.3, CLIENTS), DIFFERENT) - 1
+    numbers = rng.integers(0, 1 << 16, many)
+    ranks = np.minimum(rng.zipf(1.3, many), DIFFERENT) - 1
     words = pa.array([f"{n:05d}word" for n in range(DIFFERENT)]).take(pa.array(ranks))
-    search = Quantiles(*PROMISE, 1 << 16, clients=CLIENTS)
+    search = Quantiles(*PROMISE, 1 << 16, clients=many)
     asked: dict[str, Callable[[], object]] = {
         "histogram of words": lambda: SampleAndThreshold(*PROMISE).release(words),
         "heavy hitters, 5 rounds": lambda: HeavyHitters(*PROMISE, 5, 9).release(words),
@@ -33,29 +33,19 @@ def clients() -> str:
             numbers
         ),
     }
-    plain = _seconds(lambda: pc.value_counts(words))
-    lines = [
-        f"{CLIENTS:,} clients, one core, median of {REPEATS}; the plain count of the words, by "
-        f"Arrow's value_counts, takes {plain:.2f} s.\n",
-        "| what | seconds | to the plain count |",
-        "|---|---|---|",
+    plain = grouped_table(pa.table({"word": words}), "word")
+    found = in_turns(plain, [_run(call) for call in asked.values()], REPEATS, warm=True)
+    rows = [
+        (name, f"{mine.seconds:.2f}", f"**{mine.ratio:.2f}**")
+        for name, mine in zip(asked, found, strict=True)
     ]
-    for name, run in asked.items():
-        seconds = _seconds(run)
-        lines.append(f"| {name} | {seconds:.2f} | {seconds / plain:.1f} |")
-    return "\n".join(lines)
+    text = (
+        f"{many:,} clients in one process, medians of {REPEATS}, after a first run in which rates "
+        "and thresholds are chosen; ratio to the GROUP BY of their words, from a table in memory "
+        "on all cores.\n\n"
+    )
+    return Section("Clients", text + table(("what", "seconds", "**ratio**"), rows))
 
 
-def _seconds(run: Callable[[], object]) -> float:
-    """After a first run, in which rates and thresholds are chosen."""
-    run()
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return median(times)
-
-
-if __name__ == "__main__":
-    print(clients())
+def _run(call: Callable[[], object]) -> Callable[[], Cost]:
+    return lambda: timed(call)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import median
+from functools import partial
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.kmeans_data import mixture, table, there
+from benchmarks.measure import Beside, Cost, grouped_table, in_turns, timed
+from benchmarks.page import Extent, Section
+from benchmarks.page import table as rows_of
 from tamis import PrivateKMeans
 from tamis.importance import LaplaceSum, Lloyd, Profile, optimal_weights
 from tamis.importance.profiles import Floats, l1_norms
 
 POINTS, DIMENSIONS = 1_000_000, 50
-REPEATS = 5
+REPEATS = 3
 ASKED = 1.0
 
 COVTYPE = "covtype"
@@ -44,77 +47,77 @@ class Searched(Profile):
         return np.asarray((2 * rate + 4 * rate**2) * np.exp(rate))
 
 
-def weights() -> str:
-    points = np.random.default_rng(1).normal(size=(POINTS, DIMENSIONS))
+def importance(extent: Extent) -> Section:
+    """Weights, and k-means."""
+    return Section("Importance sampling and k-means", f"{_weights(extent)}\n\n{_kmeans()}")
+
+
+def _weights(extent: Extent) -> str:
+    points = np.random.default_rng(1).normal(size=(extent.pick(200_000, POINTS), DIMENSIONS))
     radius = float(np.abs(points).sum(axis=1).max())
     profiles: dict[str, Profile] = {
         "Laplace sum": LaplaceSum(2 * radius),
         "DP-Lloyd, 10 iterations": Lloyd(40.0, 40 * radius, 10),
         "not linear, by bisection": Searched(2 * radius),
     }
-    plain = _seconds(lambda: np.abs(points).sum(axis=1))
-    lines = [
-        f"Optimal weights of {POINTS:,} points in {DIMENSIONS} dimensions, epsilon = {ASKED:g}, "
-        f"median of {REPEATS}; `np.abs(points).sum(axis=1)` takes {plain:.2f} s.\n",
-        "| profile | seconds | to the plain norms |",
-        "|---|---|---|",
-    ]
+    plain = grouped_table(_columns(points), "c0")
+    norms = partial(timed, lambda: np.abs(points).sum(axis=1))
+    found = []
     for name, profile in profiles.items():
-        seconds = _seconds(_weigh(profile, points))
-        lines.append(f"| {name} | {seconds:.2f} | {seconds / plain:.1f} |")
-    return "\n".join(lines)
+        least, mine = in_turns(plain, [norms, _weigh(profile, points)], REPEATS, warm=True)
+        beside = f"{Beside(least.ours, mine.ours).ratio:.1f}"
+        found.append((name, f"{mine.seconds:.2f}", f"**{mine.ratio:.2f}**", beside))
+    heads = ("profile", "seconds", "**ratio**", "to the norms")
+    return (
+        f"Optimal weights of {len(points):,} points in {DIMENSIONS} dimensions, epsilon = "
+        f"{ASKED:g}, medians of {REPEATS}: beside the GROUP BY of one of the columns, and beside "
+        "`np.abs(points).sum(axis=1)`. Where epsilon is linear in the weight there is a closed "
+        "form; for a profile of your own it is searched for, and takes as long as the profile, "
+        f"asked some forty times.\n\n{rows_of(heads, found)}"
+    )
 
 
-def _weigh(profile: Profile, points: Floats) -> Callable[[], object]:
-    return lambda: optimal_weights(profile, points, ASKED)
+def _columns(points: Floats) -> pa.Table:
+    return pa.table({f"c{n}": column for n, column in enumerate(points.T)})
 
 
-def kmeans() -> str:
+def _weigh(profile: Profile, points: Floats) -> Callable[[], Cost]:
+    return lambda: timed(lambda: optimal_weights(profile, points, ASKED))
+
+
+def _kmeans() -> str:
     """Private k-means beside one plain run of as many iterations, in turns."""
     found = there(COVTYPE)
     points = table(COVTYPE) if found else mixture(0.1, ROWS, COLUMNS, CLUSTERS)
     plain = KMeans(CLUSTERS, init="random", n_init=1, max_iter=ITERATIONS, tol=0, random_state=1)
     asked: dict[str, int | Literal["auto"]] = {
-        f"max_iter={ITERATIONS}": ITERATIONS,
+        f"`max_iter={ITERATIONS}`": ITERATIONS,
         "default settings": "auto",
     }
-    timed: dict[str, list[float]] = {name: [] for name in asked}
-    plain_times = []
+    models = [
+        PrivateKMeans(CLUSTERS, epsilon=ASKED, bounds=(-1, 1), max_iter=steps)
+        for steps in asked.values()
+    ]
+    runs = [_fit(model, points) for model in (plain, *models)]
+    counted = _columns(points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # ten iterations are what is asked for
-        for _ in range(REPEATS):
-            plain_times.append(_once(lambda: plain.fit(points)))
-            for name, steps in asked.items():
-                model = PrivateKMeans(CLUSTERS, epsilon=ASKED, bounds=(-1, 1), max_iter=steps)
-                timed[name].append(_once(_fit(model, points)))
-    lines = [
+        grouped = grouped_table(counted, ", ".join(counted.column_names))
+        other, *ours = in_turns(grouped, runs, REPEATS, warm=True)
+    lines = [("scikit-learn's KMeans", f"{other.seconds:.2f}", f"**{other.ratio:.2f}**", "")]
+    for name, mine in zip(asked, ours, strict=True):
+        beside = f"{Beside(other.ours, mine.ours).ratio:.2f}"
+        lines.append(
+            (f"PrivateKMeans, {name}", f"{mine.seconds:.2f}", f"**{mine.ratio:.2f}**", beside)
+        )
+    heads = ("k-means", "seconds", "**ratio**", "to scikit-learn")
+    return (
         f"k-means of {ROWS:,} x {COLUMNS} points ({COVTYPE if found else 'a mixture'}), k = "
-        f"{CLUSTERS}, epsilon = {ASKED:g}, medians of {REPEATS}; one run of scikit-learn's KMeans "
-        f"with {ITERATIONS} iterations takes {median(plain_times):.2f} s.\n",
-        "| PrivateKMeans | seconds | ratio |",
-        "|---|---|---|",
-    ]
-    for name, times in timed.items():
-        ratio = median(ours / plain for ours, plain in zip(times, plain_times, strict=True))
-        lines.append(f"| {name} | {median(times):.2f} | **{ratio:.2f}** |")
-    return "\n".join(lines)
+        f"{CLUSTERS}, epsilon = {ASKED:g}, medians of {REPEATS}: beside the GROUP BY of all "
+        f"columns, and beside one run of scikit-learn's KMeans with {ITERATIONS} iterations, from "
+        f"random rows.\n\n{rows_of(heads, lines)}"
+    )
 
 
-def _fit(model: PrivateKMeans, points: Floats) -> Callable[[], object]:
-    return lambda: model.fit(points)
-
-
-def _seconds(run: Callable[[], object]) -> float:
-    run()
-    return median(_once(run) for _ in range(REPEATS))
-
-
-def _once(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
-if __name__ == "__main__":
-    print(weights(), "\n")
-    print(kmeans())
+def _fit(model: KMeans | PrivateKMeans, points: Floats) -> Callable[[], Cost]:
+    return lambda: timed(lambda: model.fit(points))

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 import tamis
+from benchmarks.page import Extent, Section, table
+from benchmarks.peers.data import SHARED as DATA
 from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Ints, Request
 from tamis.weighted.intervals import intervals
-from tamis.weighted.laws import Law
-from tamis.weighted.selections import GaussianThreshold, LaplaceThreshold
 from tamis.weighted.tokens import draw
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+TITLE = "The optimum, and intervals that hold"
 RELEASES = 200
 
 
@@ -57,27 +56,28 @@ CASES = [
 ]
 
 
-def real() -> str:
+def real(extent: Extent) -> Section:
     if not DATA.is_dir():
-        return "Real data: not there; the table needs the shared data sets."
-    lines = [
-        f"Real data, epsilon 1, delta 1e-8, {RELEASES} releases each. Optimum: the expected number "
-        "of named keys, from the exact law and the true (bounded) frequencies. Coverage: the share "
-        "of named keys whose 95 % interval holds the true frequency; rare: keys up to twice the "
-        "frequency at which half are named.\n",
-        "| data | keys | half named at | optimum | named, mean of all | deviation (sd of mean) | "
-        "coverage | of rare keys |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    return "\n".join([*lines, *(line(case) for case in CASES)])
+        return Section(TITLE, "The real data sets are not there.")
+    releases = extent.pick(RELEASES // 10, RELEASES)
+    text = (
+        f"Epsilon 1, delta 1e-8, {releases} releases each. Optimum: the expected number of named "
+        "keys, from the exact law and the true (bounded) frequencies. Coverage: the share of named "
+        "keys whose 95 % interval holds the true frequency; rare: keys up to twice the frequency "
+        "at which half are named. Frequencies, and so intervals, are those after the bounds were "
+        "enforced.\n\n"
+    )
+    heads = ("data", "keys", "half named at", "optimum", "named, mean of all",
+             "deviation (sd of mean)", "coverage", "of rare keys")  # fmt: skip
+    return Section(TITLE, text + table(heads, [line(case, releases) for case in CASES]))
 
 
-def line(case: Case) -> str:
+def line(case: Case, releases: int) -> tuple[str, ...]:
     plan, frequencies = case.plan, counted(case)
     p = plan.mechanism.law.reporting(frequencies)
     best, spread = float(p.sum()), math.sqrt(float((p * (1 - p)).sum()))
     named, held, rare = [], [], []
-    for _ in range(RELEASES):
+    for _ in range(releases):
         tokens = draw(plan.mechanism, frequencies)
         there = np.flatnonzero(tokens)
         low, high = intervals(plan.mechanism.law, tokens[there], plan.coverage)
@@ -87,52 +87,27 @@ def line(case: Case) -> str:
         held.append(inside)
         rare.append(inside[true <= 2 * (plan.half or 0)])
     mean = float(np.mean(named))
-    off = (mean - best) / (spread / math.sqrt(RELEASES))
+    off = (mean - best) / (spread / math.sqrt(releases))
     return (
-        f"| {case.name} | {len(frequencies):,} | {plan.half} | {best:,.1f} | {mean:,.1f} | "
-        f"{off:+.1f} | {np.concatenate(held).mean():.1%} | {np.concatenate(rare).mean():.1%} |"
+        case.name,
+        f"{len(frequencies):,}",
+        str(plan.half),
+        f"{best:,.1f}",
+        f"{mean:,.1f}",
+        f"{off:+.1f}",
+        f"{np.concatenate(held).mean():.1%}",
+        f"{np.concatenate(rare).mean():.1%}",
     )
 
 
 def counted(case: Case) -> Ints:
     with duckdb.connect() as database:
         database.execute("SET enable_progress_bar = false")
-        table: pa.Table = database.sql(case.query.format(data=DATA)).to_arrow_table()
-    return frequencies_of(table, case.request)
+        rows: pa.Table = database.sql(case.query.format(data=DATA)).to_arrow_table()
+    return frequencies_of(rows, case.request)
 
 
-def frequencies_of(table: pa.Table, request: Request) -> Ints:
+def frequencies_of(rows: pa.Table, request: Request) -> Ints:
     """All of them, which no release would show."""
     with DuckDB() as engine:
-        return engine.count(table, request).frequencies().named(np.copy)[1]
-
-
-def log() -> str:
-    """A synthetic log: keys named beside the best that the classical selections could name."""
-    keys_per_unit, epsilon, delta = 4, 1.0, 1e-8
-    generator = np.random.default_rng(3)
-    users = generator.integers(0, 250_000, 1_000_000)
-    ranks = generator.zipf(1.25, 3_000_000)
-    queries = ranks[ranks <= 40_000][:1_000_000]
-    table = pa.table({"query": queries, "user": users})
-    frequencies = frequencies_of(table, Request(("query",), "user", keys_per_unit))
-    made = tamis.release(
-        table, key="query", unit="user", keys_per_unit=keys_per_unit, epsilon=epsilon, delta=delta
-    )
-    each = tamis.plan(epsilon / keys_per_unit, delta / keys_per_unit)
-    rivals: dict[str, LaplaceThreshold | GaussianThreshold | Law] = {
-        "Laplace noise and a threshold": LaplaceThreshold(epsilon, delta, keys_per_unit),
-        "Gaussian noise and a threshold": GaussianThreshold(epsilon, delta, keys_per_unit),
-        "optimal selection, budget divided by keys": each.mechanism.law,
-    }
-    lines = [
-        f"Synthetic log: 1,000,000 rows, {len(np.unique(users)):,} users, {len(frequencies):,} "
-        f"keys after bounding; epsilon 1, delta 1e-8, {keys_per_unit} keys per user. Expected "
-        "number of named keys, for the rivals without any counts:\n",
-        "| selection | expected keys |",
-        "|---|---|",
-        *(f"| {n} | {float(np.sum(r.reporting(frequencies))):,.1f} |" for n, r in rivals.items()),
-        f"| tamis, with counts | {made.plan.expected(frequencies):,.1f} |",
-        f"\nOne release named {len(made):,}.",
-    ]
-    return "\n".join(lines)
+        return engine.count(rows, request).frequencies().named(np.copy)[1]

@@ -1,100 +1,106 @@
-"""What a release costs beside the plain GROUP BY, in time and memory."""
+"""The main job: what a release costs beside the plain GROUP BY, in time and memory."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
 
-import duckdb
+from benchmarks.charts import ratios
+from benchmarks.events import Events
+from benchmarks.measure import Beside, Cost, alone, grouped, in_turns
+from benchmarks.page import Chart, Extent, Section, table
 
-REPEATS = 3
-EVENTS = """
-    SELECT 'query ' || floor(pow(560000.0, random()) + pow(random(), 3) * 330000)::BIGINT
-           || ' of the day' AS query,
-           floor(pow(random(), 1.5) * 1000000)::BIGINT AS user_id
-    FROM range({rows})
-"""
-NUMBERS = "SELECT floor(pow(random(), 3) * 3300000)::BIGINT AS item FROM range({rows})"
-PLAIN = """
-import duckdb
-database = duckdb.connect()
-database.execute("SET enable_progress_bar = false")
-database.execute("COPY (SELECT {key}, count(*) FROM '{events}' GROUP BY {key}) TO '{out}'")
-"""
-RELEASE = """
+KEYS_PER_UNIT = 10
+LARGE = 100_000_000
+_RELEASE = """
 import tamis
-tamis.release('{events}', key='{key}', epsilon=1.0, delta=1e-8, {options}).save('{out}')
+tamis.release({path!r}, key='key', epsilon=1.0, delta=1e-8{options}).save({out!r})
 """
-MEASURED = """
-import time, json
-import duckdb, tamis.releases.make, tamis.releases.summary.make, tamis.engines.duckdb
-start = time.perf_counter()
-{code}
-took = time.perf_counter() - start
-# of this process alone; getrusage would begin with what the one that started it had used
-status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-print(json.dumps([took, int(status["VmHWM"].split()[0]) / 1024]))
-"""
+_LEVELS = {"rows": "", "units": f", unit='user_id', keys_per_unit={KEYS_PER_UNIT}"}
+_HEADS = ("rows", "keys are", "Zipf", "keys", "of", "plain (s)", "release (s)", "**ratio**",
+          "to distinct units", "release (MB)", "**memory**")  # fmt: skip
 
 
-def release() -> str:
+def main_job(extent: Extent) -> Section:
+    """Every size, kind of key and skew, at both levels."""
+    rows, points = [], list[dict[str, object]]()
+    for events in _cases(extent):
+        for line, point in _measured(events, 1 if events.rows == LARGE else 3):
+            rows.append(line)
+            points.append(point)
+            print("|".join(map(str, line)), file=sys.stderr, flush=True)
+    text = (
+        "Plain: DuckDB's own `COPY (SELECT key, count(*) GROUP BY key)` of the same Parquet file "
+        "into a Parquet file, in a process of its own; release: `tamis.release(...).save(...)`, "
+        "epsilon 1, delta 1e-8. Reading, drawing and writing are timed, importing is not. Units: "
+        f"{KEYS_PER_UNIT} keys of each user are kept, who are a tenth as many as rows; what that "
+        "needs, `count(DISTINCT user_id)` for every key, is the second thing to compare with. "
+        f"Medians of 3 turns ({LARGE:,} rows: one).\n\n"
+    )
+    chart = Chart(
+        "release", "Time of a release, as a multiple of the plain GROUP BY", ratios(points)
+    )
+    return Section("The main job", text + table(_HEADS, rows), (chart,))
+
+
+def _cases(extent: Extent) -> Iterator[Events]:
+    sizes: dict[int, tuple[float, ...]] = extent.pick(
+        {1_000_000: (0.8, 1.2, 2.0), 10_000_000: (1.2,)},
+        {
+            1_000_000: (0.8, 1.2, 1.6, 2.0),
+            10_000_000: (0.8, 1.2, 1.6, 2.0),
+            LARGE: (0.8, 1.2, 2.0),
+        },
+    )
+    for rows, skews in sizes.items():
+        for text in (True, False):
+            for zipf in skews:
+                yield Events(rows, zipf, text)
+
+
+def _measured(
+    events: Events, repeats: int
+) -> Iterator[tuple[tuple[object, ...], dict[str, object]]]:
     with tempfile.TemporaryDirectory() as folder:
-        events, numbers = f"{folder}/events.parquet", f"{folder}/numbers.parquet"
-        distinct = make(EVENTS, events, 10_000_000, "query")
-        lines = [
-            f"10,000,000 rows, {distinct:,} text keys, 1,000,000 users, median of {REPEATS}; "
-            "plain: DuckDB's own COPY (SELECT key, count(*) GROUP BY key) TO a Parquet file. "
-            "Reading, drawing and writing are timed, importing is not.\n",
-            "| release | plain (s) | release (s) | ratio | plain (MB) | release (MB) | ratio |",
-            "|---|---|---|---|---|---|---|",
-            row("rows", events, "query", ""),
-            row("units, 10 keys each", events, "query", "unit='user_id', keys_per_unit=10"),
-        ]
-        Path(events).unlink()
-        distinct = make(NUMBERS, numbers, 100_000_000, "item")
-        seconds, used = measured(RELEASE, numbers, "item", "memory='2GB'")
-        lines.append(
-            f"\n100,000,000 rows, {distinct:,} whole numbers as keys, memory='2GB': "
-            f"{seconds:.1f} s, {used:,.0f} MB at most."
-        )
-    return "\n".join(lines)
+        path, out = f"{folder}/events.parquet", f"{folder}/out.parquet"
+        keys = events.write(path)
+        distinct = grouped(path, "key", out, "count(DISTINCT user_id)")
+        jobs = [_release(path, out, options) for options in _LEVELS.values()]
+        *found, units = in_turns(grouped(path, "key", out), [*jobs, distinct], repeats)
+        for level, beside in zip(_LEVELS, found, strict=True):
+            other = Beside(units.ours, beside.ours).ratio if level == "units" else None
+            yield (
+                _line(events, keys, level, beside, other),
+                {
+                    "rows": events.rows,
+                    "keys": events.kind,
+                    "Zipf": events.zipf,
+                    "of": level,
+                    "ratio": beside.ratio,
+                },
+            )
+        Path(path).unlink()
 
 
-def make(query: str, path: str, rows: int, key: str) -> int:
-    with duckdb.connect() as database:
-        database.execute("SET enable_progress_bar = false")
-        database.execute("SELECT setseed(0.5)")
-        database.execute(f"COPY ({query.format(rows=rows)}) TO '{path}'")
-        found = database.execute(f"SELECT count(DISTINCT {key}) FROM '{path}'").fetchone()
-        return int(found[0]) if found else 0
+def _release(path: str, out: str, options: str) -> Callable[[], Cost]:
+    return lambda: alone(_RELEASE.format(path=path, out=out, options=options))
 
 
-def row(name: str, events: str, key: str, options: str) -> str:
-    pairs = [
-        (measured(PLAIN, events, key, ""), measured(RELEASE, events, key, options))
-        for _ in range(REPEATS)
-    ]
-    plain, mine = median(a[0] for a, _ in pairs), median(b[0] for _, b in pairs)
-    small, large = median(a[1] for a, _ in pairs), median(b[1] for _, b in pairs)
-    time = median(b[0] / a[0] for a, b in pairs)
+def _line(
+    events: Events, keys: int, level: str, beside: Beside, other: float | None
+) -> tuple[object, ...]:
     return (
-        f"| {name} | {plain:.2f} | {mine:.2f} | **{time:.2f}** | {small:,.0f} | {large:,.0f} | "
-        f"**{large / small:.2f}** |"
+        f"{events.rows:,}",
+        events.kind,
+        f"{events.zipf:g}",
+        f"{keys:,}",
+        level,
+        f"{beside.plain_seconds:.2f}",
+        f"{beside.seconds:.2f}",
+        f"**{beside.ratio:.2f}**",
+        "" if other is None else f"{other:.2f}",
+        f"{beside.megabytes:,.0f}",
+        f"**{beside.memory:.2f}**",
     )
-
-
-def measured(code: str, events: str, key: str, options: str) -> tuple[float, float]:
-    """Seconds and MB, in a process of its own."""
-    filled = code.format(events=events, key=key, out=f"{events}.out", options=options)
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED.format(code=filled)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    seconds, used = json.loads(done.stdout)
-    return seconds, used

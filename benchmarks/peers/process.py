@@ -1,0 +1,74 @@
+"""A library at work in a process of its own, and how much memory it has meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+LONGEST = 1200.0  # seconds that one process may take
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a method is asked to do, and how often or for how long."""
+
+    path: str
+    epsilon: float
+    delta: float
+    keys_per_unit: int
+    repeats: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Done:
+    """The runs of a job: seconds and what was found; and megabytes at most."""
+
+    seconds: list[float]
+    found: list[dict[str, float | None]]
+    megabytes: float
+
+
+def run(command: Sequence[str], jobs: Sequence[Job], folder: Path) -> list[Done]:
+    """Do the jobs in turn, in one process; what it prints is shown if it fails."""
+    asked, output, log = (folder / name for name in ("jobs.json", "found.json", "log.txt"))
+    asked.write_text(json.dumps([asdict(job) for job in jobs]), encoding="utf-8")
+    used = list[tuple[float, float]]()
+    with log.open("w", encoding="utf-8") as said:
+        words = [*command, str(asked), str(output)]
+        process = subprocess.Popen(words, stdout=said, stderr=said)
+        start = time.monotonic()
+        while process.poll() is None:
+            used.append((time.monotonic(), _megabytes(process.pid)))
+            if time.monotonic() - start > LONGEST:
+                process.kill()
+            time.sleep(0.02)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {log.read_text(encoding='utf-8')[-2000:]}")
+    found = json.loads(output.read_text(encoding="utf-8"))
+    return [_done(runs, used) for runs in found]
+
+
+def _done(runs: list[dict[str, Any]], used: Sequence[tuple[float, float]]) -> Done:
+    start, end = runs[0]["start"], runs[-1]["end"]
+    # one look before, for jobs that are shorter than the time between two looks
+    most = max((much for when, much in used if start - 0.05 <= when <= end), default=0.0)
+    seconds = [one["end"] - one["start"] for one in runs]
+    return Done(seconds, [one["found"] for one in runs], most)
+
+
+def _megabytes(pid: int) -> float:
+    """Of a process and all that it has started."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        tasks = Path(f"/proc/{pid}/task")
+        children = [int(c) for t in tasks.iterdir() for c in (t / "children").read_text().split()]
+    except (OSError, ValueError):
+        return 0.0  # it has just ended
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20 + sum(map(_megabytes, children))
