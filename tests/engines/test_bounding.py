@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import tamis
+from tamis.engines import bounding
 from tamis.engines.bounding import (
     Collision,
     Keys,
@@ -85,6 +86,11 @@ def bounded(
     keys = Keys(np.array(hashes, dtype=np.uint64))
     found = bounded_counts(units, codes, keys, k, e, secret)
     assert found.dtype == np.int64
+    with pytest.MonkeyPatch.context() as patch:  # few rows are shared by threads too
+        patch.setattr(bounding, "_SHARED", 1)
+        for threads in (2, 3):
+            again = bounded_counts(units, codes, keys, k, e, secret, threads=threads)
+            assert np.array_equal(again, found)
     return [int(n) for n in found]
 
 

@@ -7,6 +7,7 @@ run of them, in the order of a hash with a fresh secret, that starts at a place 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -157,6 +158,7 @@ class Cells:
 _MIXED = Secret(0, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03)  # fixed, for numbers that are alike
 _PLAIN = Secret(0, 1, 1)  # where nothing may depend on chance
 _LIMITS = 2 ** np.arange(8)
+_SHARED = 1 << 18  # rows, from which on threads share the work
 
 
 def bounded_counts(
@@ -167,12 +169,14 @@ def bounded_counts(
     elements_per_key: int,
     secret: Secret,
     names: Words | None = None,
+    threads: int = 1,
 ) -> Ints:
     """The frequency of each of ``keys`` over these rows.
 
     All rows of a unit must be given in one call. Its frequency counts a unit at most
     ``elements_per_key`` times, and a unit counts in at most ``keys_per_unit`` of them. With
-    ``names``, units are places in them, and the names are what units are known by.
+    ``names``, units are places in them, and the names are what units are known by. Threads share
+    the units.
 
     Guarantee: which keys a unit keeps depends on its keys, its name and the secret alone.
     """
@@ -182,16 +186,32 @@ def bounded_counts(
     if names is not None:
         assert isinstance(known, np.ndarray)  # NumberedKeys come with numbered units
         known = names[known]
-    packed.sort()
-    new = _changes(packed)
-    pairs = packed[new]
-    kept = _kept(pairs >> np.uint64(bits), keys_per_unit, known, secret)
-    found = pairs[kept] & np.uint64((1 << bits) - 1)
-    if elements_per_key == 1:
-        return _add_up(found, None, short, keys.rank(short))
-    many = np.diff(np.flatnonzero(new), append=len(packed))
-    weights = np.minimum(many[kept], elements_per_key)
-    return _add_up(found, weights, short, keys.rank(short))
+    rank = keys.rank(short)
+
+    def counted(part: Words) -> Ints:
+        part.sort()
+        new = _changes(part)
+        pairs = part[new]
+        kept = _kept(pairs >> np.uint64(bits), keys_per_unit, known, secret)
+        found = pairs[kept] & np.uint64((1 << bits) - 1)
+        if elements_per_key == 1:
+            return _add_up(found, None, short, rank)
+        many = np.diff(np.flatnonzero(new), append=len(part))
+        return _add_up(found, np.minimum(many[kept], elements_per_key), short, rank)
+
+    if threads == 1 or len(packed) < _SHARED:
+        return counted(packed)
+    with ThreadPoolExecutor(threads) as pool:
+        parts = _split(packed, bits, threads, pool)
+        del packed
+        total: Ints = np.sum(list(pool.map(counted, parts)), axis=0)
+    return total
+
+
+def _split(packed: Words, bits: int, parts: int, pool: ThreadPoolExecutor) -> list[Words]:
+    """In parts that have whole units."""
+    which = ((packed >> np.uint64(bits)) % np.uint64(parts)).astype(np.uint16)
+    return list(pool.map(lambda n: packed[which == n], range(parts)))
 
 
 def spread_of_units(units: npt.NDArray[np.int64] | Words, hashes: Words, keys: Keys) -> Ints:

@@ -76,6 +76,12 @@ class Database:
         number, unit = said[0][0].split()
         return int(float(number) * 1024 ** _UNITS.index(unit))
 
+    @property
+    def threads(self) -> int:
+        """On how many threads work is done."""
+        said = self.connection.execute("SELECT current_setting('threads')").fetchall()
+        return int(said[0][0])
+
     def step(self, what: str, end: float) -> None:
         """What is going on from here to ``end`` per cent of all; with 0, all begins anew."""
         self._step = what, min(self._step[2], end), end

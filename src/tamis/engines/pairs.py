@@ -65,7 +65,13 @@ class Pairs:
         secret, total = Secret.fresh(), np.zeros(len(self._known.hashes), dtype=np.int64)
         for part in self._parts("bounding units", 75, 90):
             total += bounded_counts(
-                *part, self._known, keys_per_unit, elements_per_key, secret, self._names
+                *part,
+                self._known,
+                keys_per_unit,
+                elements_per_key,
+                secret,
+                self._names,
+                self._database.threads,
             )
         return total
 
