@@ -47,7 +47,7 @@ def main_job(extent: Extent) -> Section:
 
 def _cases(extent: Extent) -> Iterator[Events]:
     sizes: dict[int, tuple[float, ...]] = extent.pick(
-        {1_000_000: (0.8, 1.2, 2.0), 10_000_000: (1.2,)},
+        {1_000_000: (0.8, 2.0), 10_000_000: (1.2,)},
         {
             1_000_000: (0.8, 1.2, 1.6, 2.0),
             10_000_000: (0.8, 1.2, 1.6, 2.0),

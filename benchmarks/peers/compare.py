@@ -27,7 +27,7 @@ def peers(extent: Extent) -> Section:
         if not source.there:
             absent.append(f"{source.name}, because `{source.file}` is not there")
             continue
-        found = _measured(source, extent.pick((1, 10), BOUNDS), pythons, extent)
+        found = _measured(source, extent.pick((4,), BOUNDS), pythons, extent)
         every += found
         parts.append(f"### {source.name}\n\n{table(HEADS, [line(result) for result in found])}")
     points = [_point(result) for result in every]
@@ -86,6 +86,7 @@ def _point(found: Result) -> dict[str, object]:
         "data": found.data,
         "keys per unit": found.bound,
         "library": found.method,
+        "family": found.method.split(",")[0].split(" ")[0],
         "keys": found.keys.value,
         "ratio": found.seconds.value / found.plain,
     }

@@ -48,7 +48,7 @@ def test_help_loads_nothing_heavy() -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_a_release_does_not_wait_for_pandas(tmp_path: Path) -> None:
+def test_a_release_or_a_summary_does_not_wait_for_pandas(tmp_path: Path) -> None:
     """pyarrow imports it, where it is installed, to look at what it is given."""
     pq.write_table(
         pa.table({"word": ["the"] * 900, "who": range(900)}), tmp_path / "events.parquet"
@@ -57,6 +57,8 @@ def test_a_release_does_not_wait_for_pandas(tmp_path: Path) -> None:
         "import sys, tamis; events, promise = sys.argv[1], {'epsilon': 1.0, 'delta': 1e-6}\n"
         "for more in ({}, {'unit': 'who', 'keys_per_unit': 1}):\n"
         "    tamis.release(events, key='word', **promise, **more).save(events + '.out')\n"
+        "area = tamis.Domain(word=tamis.Labels(['the', 'a']), who=1000)\n"
+        "tamis.summarize(events, domain=area, epsilon=1.0, size=100).save(events + '.out')\n"
         "sys.exit('pandas' in sys.modules)"
     )
     events = str(tmp_path / "events.parquet")

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from tamis.privacy.coins import poisson, uniform
 from tamis.privacy.reals import Interval, Real, enclose
-from tamis.sampling.arrow import column_of
+from tamis.sampling.arrow import column_of, numbers_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -77,7 +77,9 @@ def _sorted(cells: Ints, counts: Ints) -> tuple[Ints, Ints]:
 def without(cells: Ints, held: Ints) -> Ints:
     """The cells, each there once, that are not among those held."""
     alike = pc.is_in(column_of(mixed(held)), value_set=column_of(mixed(cells)))
-    near = held[:, np.flatnonzero(alike)]  # few: those that are there, or look like it
+    near = held[
+        :, numbers_of(pc.indices_nonzero(alike))
+    ]  # few: those that are there, or look like it
     both = np.concatenate([near, cells], axis=1)
     ordered = np.lexsort(both[::-1])  # stable: what is held comes first
     same = np.zeros(len(ordered), dtype=np.bool_)

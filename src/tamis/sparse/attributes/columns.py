@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.privacy.errors import BadData
+from tamis.sampling.arrow import numbers_of
 from tamis.sparse.attributes.public import MOST
 
 Ints = npt.NDArray[np.int64]
@@ -107,7 +108,7 @@ def days(column: Any, of: str) -> Ints:
 def filled(column: Any, missing: int) -> Ints:
     """A column of whole numbers as an array of our own."""
     there = column.fill_null(missing) if column.null_count else column
-    found: Ints = np.require(there.to_numpy(), np.int64, ["W", "O"])
+    found: Ints = np.require(numbers_of(there), np.int64, ["W", "O"])
     return found
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.privacy.errors import BadData, InvalidInput, meant, shown
-from tamis.sampling.arrow import column_of
+from tamis.sampling.arrow import column_of, texts_of
 from tamis.sparse.attributes.base import Attribute, Ints
 from tamis.sparse.attributes.columns import TEXT, filled, is_text, whole, wrong
 from tamis.sparse.attributes.public import check_distinct, folded, listed, whole_number
@@ -53,8 +53,9 @@ class Labels(Attribute):
 
     @cached_property
     def _array(self) -> Any:
-        kinds = {str: TEXT, int: pa.int64(), bool: pa.bool_()}
-        return pa.array(self.labels, kinds[self.kind])
+        if self.kind is str:
+            return texts_of([str(label) for label in self.labels])
+        return pa.array(self.labels, pa.int64() if self.kind is int else pa.bool_())
 
     @property
     def values(self) -> int:

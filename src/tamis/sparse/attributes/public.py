@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence, Set, ValuesView
 from datetime import date, datetime
 from typing import Any, NoReturn
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.privacy.errors import InvalidInput, meant, shown
+from tamis.sampling.arrow import texts_of
 
 MOST = 2**63 - 1  # so many values of one attribute, or of attributes packed together, have codes
 
@@ -98,7 +98,7 @@ def check_distinct(texts: Sequence[str], what: str, cased: bool = True) -> None:
 
 def _plain(texts: Sequence[str], what: str) -> list[str]:
     try:
-        array = pa.array(texts, pa.large_string())
+        array = texts_of(texts)
     except UnicodeEncodeError:
         raise InvalidInput(f"{what} must be text that UTF-8 can hold.") from None
     plain: list[str] = folded(array).to_pylist()
