@@ -13,7 +13,7 @@ from benchmarks.peers import data, environments
 from benchmarks.peers.environments import OURS, Missing, Peer, python_of
 from benchmarks.peers.notes import notes
 from benchmarks.peers.process import Done, Job, run
-from benchmarks.peers.results import Figure, Result, line, result_of
+from benchmarks.peers.results import Asked, Figure, Result, line, result_of
 
 TRUTH = {"maps": 500, "news": 300, "rare": 1}
 
@@ -41,7 +41,7 @@ def test_ours_is_run_like_all_others(tmp_path: Path) -> None:
         assert [sorted(found) for found in done.found] == [["maps", "news"]] * 2
         assert all(second > 0 for second in done.seconds)
         assert done.megabytes > 20
-        found = result_of("log", 1, method, TRUTH, 0.01, done)
+        found = result_of(Asked("log", 1, method), TRUTH, 0.01, done)
         assert found.keys.value == 2
         assert found.absolute is not None
         assert found.absolute.value < 20
@@ -59,7 +59,7 @@ def test_a_job_is_done_once_even_if_that_takes_too_long(tmp_path: Path) -> None:
 
 def test_errors_are_over_named_keys_and_over_the_most_frequent() -> None:
     done = Done([1.0, 3.0, 2.0], [{"maps": 503.0, "news": 296.0}, {"maps": 500.0}, {}], 7.0)
-    found = result_of("log", 4, "x", TRUTH, 0.5, done)
+    found = result_of(Asked("log", 4, "x"), TRUTH, 0.5, done)
     assert found.keys.value == 1.0
     assert found.keys.spread == pytest.approx(0.57735, abs=1e-5)
     assert found.named is not None
@@ -74,15 +74,17 @@ def test_errors_are_over_named_keys_and_over_the_most_frequent() -> None:
 
 
 def test_names_alone_have_no_errors() -> None:
-    found = result_of("log", 1, "x", TRUTH, 0.5, Done([1.0], [{"maps": None}], 7.0))
-    assert not found.counts
-    assert line(found)[2:6] == ("1.0", "", "", "")
+    asked = Asked("log", 1, "x", counts=False)
+    for named in ({"maps": None}, {}):
+        found = result_of(asked, TRUTH, 0.5, Done([1.0], [named], 7.0))
+        assert line(found)[2:6] == (f"{len(named)}.0", "", "", "")
 
 
 def result(method: str, keys: float, error: float | None, seconds: float = 1.0) -> Result:
     figure = None if error is None else Figure(error, 0.1)
+    asked = Asked("log", 1, method, counts=error is not None)
     return Result(
-        "log", 1, method, 1.0, 9, Figure(keys, 1.0), figure, figure, figure, Figure(seconds),
+        asked, 1.0, 9, Figure(keys, 1.0), figure, figure, figure, Figure(seconds),
         Figure(50.0),
     )  # fmt: skip
 
