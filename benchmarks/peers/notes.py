@@ -22,8 +22,8 @@ _WHY = {
     "ours is centred where most keys are named, between two whole numbers",
     "seconds": ". A release opens a database of its own and writes down what is guaranteed, some "
     "40 ms whatever the data",
-    "memory": ". What is imported (NumPy, SciPy, Arrow, DuckDB) takes 140 MB, and who has which key "
-    "is held as arrays, because bounds are enforced",
+    "memory": ". What is imported (NumPy, SciPy, Arrow, DuckDB) takes 140 MB, and who has which "
+    "key is held as arrays, because bounds are enforced",
 }
 _MOST = 6  # exceptions that are told one by one
 
@@ -50,19 +50,16 @@ class Beaten:
 
 def notes(results: Sequence[Result], ours: Sequence[str]) -> str:
     """A line for each column: the better of our rows beside the best of the others."""
-    cases = list(dict.fromkeys((r.asked.data, r.asked.bound) for r in results))
+    cases = list(dict.fromkeys(map(_case, results)))
     lines = []
     for column in COLUMNS:
         beaten, level, names_only = list[Beaten](), 0, 0
         for case in cases:
-            here = [
-                r for r in results if (r.asked.data, r.asked.bound) == case and _figure(r, column)
-            ]
+            here = [r for r in results if _case(r) == case and _figure(r, column)]
+            others = [r for r in here if r.asked.method not in ours]
             mine = _first([r for r in here if r.asked.method in ours], column)
-            other = _first(
-                [r for r in here if r.asked.method not in ours and r.asked.counts], column
-            )
-            bare = _first([r for r in here if not r.asked.counts], column)
+            other = _first([r for r in others if r.asked.counts], column)
+            bare = _first([r for r in others if not r.asked.counts], column)
             if mine and other and _value(other, column) < _value(mine, column):
                 if _close(other, mine, column):
                     level += 1
@@ -91,6 +88,10 @@ def _line(column: str, cases: int, beaten: list[Beaten], level: int, names_only:
             "enforce no bound, and say names only"
         )
     return text + "."
+
+
+def _case(result: Result) -> tuple[str, int]:
+    return result.asked.data, result.asked.bound
 
 
 def _first(results: Sequence[Result], column: str) -> Result | None:

@@ -75,7 +75,8 @@ def test_errors_are_over_named_keys_and_over_the_most_frequent() -> None:
 
 def test_names_alone_have_no_errors() -> None:
     asked = Asked("log", 1, "x", counts=False)
-    for named in ({"maps": None}, {}):
+    released: list[dict[str, float | None]] = [{"maps": None}, {}]
+    for named in released:
         found = result_of(asked, TRUTH, 0.5, Done([1.0], [named], 7.0))
         assert line(found)[2:6] == (f"{len(named)}.0", "", "", "")
 
