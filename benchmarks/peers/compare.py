@@ -14,7 +14,7 @@ from benchmarks.peers.data import BOUNDS, SOURCES, Source, frequencies, write
 from benchmarks.peers.environments import OURS, PEERS, Missing, Peer, python_of
 from benchmarks.peers.notes import notes
 from benchmarks.peers.process import Job, run
-from benchmarks.peers.results import HEADS, Result, line, result_of
+from benchmarks.peers.results import HEADS, Asked, Result, line, result_of
 
 EPSILON, DELTA = 1.0, 1e-8
 
@@ -70,10 +70,11 @@ def _measured(
             for method, shown in peer.methods.items():
                 done = run([python, peer.path, method], jobs, Path(folder))
                 for bound, job in zip(bounds, done, strict=True):
-                    made = result_of(source.name, bound, shown, truth[bound], plain[bound], job)
+                    asked = Asked(source.name, bound, shown, peer.counts)
+                    made = result_of(asked, truth[bound], plain[bound], job)
                     print("|".join(line(made)), file=sys.stderr, flush=True)
                     results.append(made)
-    return sorted(results, key=lambda result: result.bound)
+    return sorted(results, key=lambda result: result.asked.bound)
 
 
 def _plain(path: Path) -> float:
@@ -83,10 +84,10 @@ def _plain(path: Path) -> float:
 
 def _point(found: Result) -> dict[str, object]:
     return {
-        "data": found.data,
-        "keys per unit": found.bound,
-        "library": found.method,
-        "family": found.method.split(",")[0].split(" ")[0],
+        "data": found.asked.data,
+        "keys per unit": found.asked.bound,
+        "library": found.asked.method,
+        "family": found.asked.method.split(",")[0].split(" ")[0],
         "keys": found.keys.value,
         "ratio": found.seconds.value / found.plain,
     }

@@ -19,7 +19,8 @@ HERE = Path(__file__).parent
 class Peer:
     """A library: its script, its methods and how they are called on the page, and what it needs.
 
-    ``pythons`` are the versions of Python that it runs on, the best first.
+    ``pythons`` are the versions of Python that it runs on, the best first; ``counts`` says whether
+    it gives counts, and not names only.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Peer:
     methods: dict[str, str]
     packages: tuple[str, ...] = ()
     pythons: tuple[str, ...] = ("3.11", "3.12", "3.10")
+    counts: bool = True
 
     @property
     def path(self) -> str:
@@ -58,6 +60,7 @@ PEERS = (
             "gaussian": "PyDP, Gaussian",
         },
         ("python-dp==1.1.5", "pyarrow"),
+        counts=False,
     ),
     Peer(
         "PipelineDP",

@@ -31,12 +31,20 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Result:
-    """Errors are None where a library gives no counts, or has named nothing."""
+class Asked:
+    """The data set, the keys per unit, and the method: as the page calls it, and if it counts."""
 
     data: str
     bound: int
     method: str
+    counts: bool = True
+
+
+@dataclass(frozen=True)
+class Result:
+    """Errors are None where a library gives no counts, or has named nothing."""
+
+    asked: Asked
     plain: float  # seconds of the plain GROUP BY
     runs: int
     keys: Figure
@@ -46,16 +54,8 @@ class Result:
     seconds: Figure
     megabytes: Figure
 
-    @property
-    def counts(self) -> bool:
-        """Whether the method gives counts."""
-        return self.top is not None
 
-
-def result_of(
-    data: str, bound: int, method: str, truth: dict[str, int], plain: float, done: Done
-) -> Result:
-    counts = all(value is not None for found in done.found for value in found.values())
+def result_of(asked: Asked, truth: dict[str, int], plain: float, done: Done) -> Result:
     errors = np.array([
         (value or 0) - truth[key] for found in done.found for key, value in found.items()
     ])  # fmt: skip
@@ -63,16 +63,14 @@ def result_of(
     missed = np.array([
         (found.get(key) or 0) - truth[key] for found in done.found for key in largest
     ])  # fmt: skip
-    some = counts and len(errors) > 0
+    some = asked.counts and len(errors) > 0
     return Result(
-        data,
-        bound,
-        method,
+        asked,
         plain,
         len(done.found),
         _mean(np.array([len(found) for found in done.found])),
         _root(errors) if some else None,
-        _root(missed) if counts else None,
+        _root(missed) if asked.counts else None,
         _mean(np.abs(errors)) if some else None,
         Figure(float(np.median(done.seconds))),
         Figure(done.megabytes),
@@ -96,8 +94,8 @@ def line(found: Result) -> tuple[str, ...]:
     seconds = found.seconds.value
     errors = (found.named, found.top, found.absolute)
     return (
-        str(found.bound),
-        found.method,
+        str(found.asked.bound),
+        found.asked.method,
         _shown(found.keys, 1),
         *("" if error is None else _shown(error, 2) for error in errors),
         f"{seconds:.3f}" if seconds < 0.1 else f"{seconds:.2f}",

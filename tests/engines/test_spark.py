@@ -20,6 +20,11 @@ from tamis.engines.spark import engine as spark
 from tamis.engines.spark.engine import Spark
 from tamis.engines.spark.session import is_frame
 from tamis.importance import Uniform, sample_table
+from tamis.importance.kmeans.elsewhere import Elsewhere
+from tamis.importance.kmeans.grid import Grid
+from tamis.importance.kmeans.run import Here, Middle
+from tamis.importance.kmeans.steps import Norms
+from tamis.importance.tables import points_of
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
 from tamis.sampling.stream import PpsworStream, count_frame
@@ -253,6 +258,74 @@ def test_a_weighted_sample_is_drawn_on_executors(session: Any) -> None:
         sample_table(rows.selectExpr("CASE WHEN x > 9 THEN x END AS x"), ["x"], Uniform(0.5))
     with pytest.raises(tamis.InvalidInput, match="no column 'z'"):
         sample_table(rows, ["z"], Uniform(0.5))
+
+
+def clusters(session: Any, rows: int = 60_000) -> Any:
+    """Three heaps of rows, in columns that are not all doubles."""
+    place = "CASE id % 3 WHEN 0 THEN -8 WHEN 1 THEN 1 ELSE 7 END"
+    return session.range(rows).selectExpr(
+        f"cast({place} + (id % 7) / 10 AS float) AS x", f"{place} AS y", "id % 3 AS heap"
+    )
+
+
+@pytest.mark.parametrize("sampler", ["optimal", pytest.param("uniform", marks=pytest.mark.slow)])
+def test_k_means_samples_on_executors_and_finds_the_clusters(session: Any, sampler: Any) -> None:
+    frame = clusters(session)
+    asked: dict[str, Any] = {"columns": ["x", "y"], "n_clusters": 3, "bounds": (-10, 10)}
+    found = tamis.kmeans(frame, epsilon=4.0, sampler=sampler, **asked)
+    assert found.verify()
+    near = np.sort(found.centers[:, 1])
+    assert np.abs(near - [-8, 1, 7]).max() < 0.5
+    there = tamis.kmeans(frame.toArrow(), epsilon=4.0, sampler=sampler, **asked)
+    mine, other = (made.about.describe() for made in (found, there))
+    assert {name for name in mine if mine[name] != other[name]} <= {"certificate", "steps"}
+
+
+def test_k_means_of_rows_elsewhere_is_that_of_rows_here(session: Any) -> None:
+    """Sums and norms are whole numbers, the same wherever they are added up."""
+    frame = clusters(session, 5000)
+    grid = Grid.of_bounds((-10, 10), 2)
+    with Spark(session=session) as engine:
+        rows = engine.numbers(frame, ["x", "y"])
+        there = Elsewhere(rows, grid)
+        here = Here(grid.place(points_of(frame.toArrow(), ["x", "y"])))
+        assert there.shape == here.shape == (5000, 2)
+        assert np.array_equal(there.sums(), here.sums())
+        place, top = np.array([3.0, -4.0]), 2 * grid.steps
+        assert np.array_equal(there.norms(place, top), here.norms(place, top))
+        middle = Middle(place, Norms(here.norms(place, top), top))
+        sample = there.sampled(middle, Uniform(0.25))
+    assert 1000 < len(sample.places) < 1500
+    assert set(np.asarray(sample.counts)) == {4.0 * 1024}
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("are sampled there: choose sampler", {"sampler": "full"}),
+        ("no column 'z'", {"columns": ["z"]}),
+        ("'w' holds what is not a finite number", {"columns": ["w"]}),
+        ("more than there are rows", {"where": "x > 100"}),
+    ],
+)
+def test_k_means_on_spark_refuses_before_it_charges(
+    session: Any, tmp_path: Path, said: str, asked: dict[str, Any]
+) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    with open_ledger(ledger) as opened:
+        opened.create("rows", 3.0, 1e-6, "row")
+    frame = clusters(session, 3000).selectExpr("x", "CASE WHEN y > 0 THEN y END AS w")
+    usual: dict[str, Any] = {"columns": ["x"], "n_clusters": 2, "bounds": (-10, 10)}
+    with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=said):
+        tamis.kmeans(
+            frame,
+            epsilon=1.0,
+            budget="rows",
+            ledger=ledger,
+            **{"sampler": "optimal", **usual, **asked},
+        )
+    with open_ledger(ledger) as opened:
+        assert opened.history("rows") == []
 
 
 def test_streams_are_sampled_and_counted_on_executors(session: Any) -> None:

@@ -76,6 +76,7 @@ def kmeans(
     purpose: o.Purpose = None,
     memory: o.Memory = None,
     threads: o.Threads = None,
+    engine: o.Engine = "duckdb",
     json: o.Json = False,
 ) -> None:
     """Find clusters in a table of numbers, and write a file that may be shared.
@@ -109,6 +110,7 @@ def kmeans(
             purpose=purpose,
             memory=memory,
             threads=threads,
+            engine=engine,
             **enclosed,
         )
     result.save(made, target)

@@ -52,13 +52,14 @@ class Numbers:
         for place, name in enumerate(self.names):
             column = read.column(place)
             if column.null_count:
-                raise self._refused(name)
+                raise self.refused(name)
             made[:, place] = column.to_numpy()
             if not np.isfinite(made[:, place]).all():
-                raise self._refused(name)
+                raise self.refused(name)
         return made
 
-    def _refused(self, name: str) -> BadData:
+    def refused(self, name: str) -> BadData:
+        """What to raise if a column holds what is not a finite number."""
         number, kind = identifier(name), self._kind(name)
         finite = f"{number} IS NOT NULL"
         if kind in (*FLOATS, _TEXT):

@@ -12,7 +12,15 @@ import pytest
 from tamis.importance.kmeans import run
 from tamis.importance.kmeans.grid import BITS, Floats
 from tamis.importance.kmeans.plan import Init, Schedule, Spending
-from tamis.importance.kmeans.run import Found, Middle, centre_around, mechanism, middle_of, search
+from tamis.importance.kmeans.run import (
+    Found,
+    Here,
+    Middle,
+    centre_around,
+    mechanism,
+    middle_of,
+    search,
+)
 from tamis.importance.kmeans.steps import Drawn, Norms, Step, histogram
 from tamis.importance.kmeans.totals import Assigned, Ints, Points, moves
 from tamis.privacy import randomness
@@ -42,7 +50,7 @@ def blobs(many: int = 900, spread: float = 1e4) -> Floats:
 
 def test_the_middle_is_the_mean_and_its_radius_covers_most_points() -> None:
     places = blobs() + 2_000_000
-    middle = middle_of(places, RADIUS, MUCH)
+    middle = middle_of(Here(places), RADIUS, MUCH)
     assert middle.place == pytest.approx(places.mean(axis=0), abs=1)
     away = np.abs(places - middle.place).sum(axis=1)
     assert np.mean(away <= middle.radius) >= 0.95
@@ -53,7 +61,7 @@ def test_the_middle_is_the_mean_and_its_radius_covers_most_points() -> None:
 
 def test_around_the_middle_no_point_is_beyond_the_radius_and_the_near_ones_only_shift() -> None:
     places = np.vstack([blobs(3000), np.full((20, 2), RADIUS / 2), [[-RADIUS, 0.0]]])
-    middle, before = middle_of(places, RADIUS, MUCH), places.copy()
+    middle, before = middle_of(Here(places), RADIUS, MUCH), places.copy()
     centre_around(places, middle)
     assert np.abs(places).sum(axis=1).max() <= middle.radius
     assert np.array_equal(places, np.rint(places))
@@ -65,7 +73,7 @@ def test_around_the_middle_no_point_is_beyond_the_radius_and_the_near_ones_only_
 def test_with_much_noise_the_middle_is_still_on_the_grid() -> None:
     for seed in range(20):
         with randomness.using(Stream(seed)):
-            middle = middle_of(blobs(3), RADIUS, Spending.of(Fraction(1, 1000)))
+            middle = middle_of(Here(blobs(3)), RADIUS, Spending.of(Fraction(1, 1000)))
         assert np.abs(middle.place).sum() <= RADIUS
         assert np.array_equal(middle.place, np.rint(middle.place))
         assert 1 <= middle.radius <= 2 * RADIUS
@@ -175,9 +183,9 @@ class Receipts:
             self.steps.append(step)
             return draw(step, counts, sums)
 
-        def counted(values: Floats, top: int, epsilon: Fraction) -> Norms:
+        def counted(counts: Ints, top: int, epsilon: Fraction) -> Norms:
             self.histograms.append(epsilon)
-            return histogram(values, top, epsilon)
+            return histogram(counts, top, epsilon)
 
         patch.setattr(Step, "drawn", drawn)
         patch.setattr(run, "histogram", counted)
@@ -195,7 +203,7 @@ def test_what_is_drawn_spends_exactly_what_was_planned(
 ) -> None:
     places, spending = blobs(90), Spending.of(Fraction(7, 3))
     receipts = Receipts(monkeypatch)
-    middle = middle_of(places, RADIUS, spending)
+    middle = middle_of(Here(places), RADIUS, spending)
     assert receipts.total == spending.centre + spending.norms
     centre_around(places, middle)
     points = Points.weighted(places, np.full(90, 1.5)) if sampled else Points(places)

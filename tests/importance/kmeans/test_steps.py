@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tamis.importance.kmeans.grid import Floats
-from tamis.importance.kmeans.steps import Norms, Step, count_share, histogram
+from tamis.importance.kmeans.steps import Norms, Step, binned, count_share, histogram
 from tamis.importance.kmeans.totals import Ints
 
 RARE = 1e-6  # a right law fails a statistical test this often
@@ -170,18 +170,20 @@ def test_a_centre_lives_with_more_points_than_noise_gives_and_one_always_does() 
 
 def test_a_histogram_counts_every_value_once_and_those_beyond_in_the_last_bin() -> None:
     values = np.array([0.0, 0.9, 1.0, 9.99, 10.0, 1e9])
-    assert histogram(values, 10, CERTAIN, bins=10).counts.tolist() == [2, 1] + [0] * 6 + [0, 3]
+    assert histogram(binned(values, 10, bins=10), 10, CERTAIN).counts.tolist() == [2, 1] + [
+        0
+    ] * 6 + [0, 3]
 
 
 @given(st.lists(st.integers(0, 2**27), min_size=1, max_size=30), st.integers(1, 2**26))
 def test_one_value_more_changes_one_bin_by_one(values: list[int], top: int) -> None:
     known = np.array(values, dtype=np.float64)
-    more, less = (histogram(v, top, CERTAIN).counts for v in (known, known[1:]))
+    more, less = (histogram(binned(v, top), top, CERTAIN).counts for v in (known, known[1:]))
     assert sorted((more - less).tolist())[-1] == np.abs(more - less).sum() == 1
 
 
 def test_the_noise_of_a_histogram_has_its_scale() -> None:
-    noise = histogram(np.zeros(0), 10, Fraction(1, 2), bins=100_000).counts
+    noise = histogram(np.zeros(100_000, np.int64), 10, Fraction(1, 2)).counts
     assert p_value(noise, 0.5) > RARE
     assert p_value(noise, 0.52) < RARE
     assert p_value(noise, 0.48) < RARE

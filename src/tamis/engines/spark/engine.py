@@ -11,7 +11,7 @@ which of the two was looked at:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from tamis.engines.attempt import attempt
 from tamis.engines.columns import Columns
+from tamis.engines.numbers import Numbers
 from tamis.engines.protocol import (
     Choose,
     Counted,
@@ -32,6 +33,7 @@ from tamis.engines.protocol import (
     Request,
 )
 from tamis.engines.spark import frames, work
+from tamis.engines.spark.numbers import SparkNumbers, numbers
 from tamis.engines.spark.session import is_frame, quiet, session
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, EngineMissing, InvalidInput
@@ -79,6 +81,22 @@ class Spark:
         if request.unit is not None:
             return _Units(self, columns, named)
         return _Elements(self, columns, named)
+
+    def numbers(
+        self,
+        data: Any,
+        names: Sequence[str],
+        where: str | None = None,
+        table: str | None = None,
+    ) -> SparkNumbers:
+        """These columns of all rows, as floats that stay; refused if one is not finite."""
+        self.close()
+        self._turn += 1
+        self.step("reading", 0)
+        frame = frames.frame_of(self.session_of(data), data, table)
+        types = frames.types_of(frame)
+        wanted = Numbers(tuple(names), types)
+        return numbers(frames.chosen(frame, where, types), wanted, run, self.keep)
 
     def session_of(self, data: Any) -> Any:
         """The session of the data, if it has one."""

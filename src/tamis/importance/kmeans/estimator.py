@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.importance.checks import share
+from tamis.importance.kmeans.elsewhere import Elsewhere, Scattered
 from tamis.importance.kmeans.grid import MOST_ROWS, Floats, Grid
 from tamis.importance.kmeans.plan import USUAL, Schedule, Spending, check_noise, fitting_steps
 from tamis.importance.kmeans.rows import rows_of
-from tamis.importance.kmeans.run import Middle, centre_around, middle_of, search
+from tamis.importance.kmeans.run import Here, Middle, centre_around, middle_of, search
 from tamis.importance.kmeans.sampled import RATES, Kind, Sampling, least_spent, sampling
 from tamis.importance.kmeans.totals import Ints, Points
 from tamis.importance.sample import poisson
@@ -41,6 +42,7 @@ except ImportError as missing:
 _SAMPLERS = ("full", "optimal", "coreset", "uniform")
 _LEAST_RATE = 1e-4  # with less, even many rows leave a sample of almost none
 _MOST_STEPS = 1000
+_MOST_ELSEWHERE = 1 << 37  # rows: sums of their coordinates, of 2^24 steps at most, fit 62 bits
 
 
 class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -124,31 +126,45 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.purpose = purpose
         self.progress = progress
 
-    def fit(self, X: npt.ArrayLike, y: None = None) -> Self:
+    def fit(self, X: npt.ArrayLike | Scattered, y: None = None) -> Self:
         """Find the centres; **each call spends epsilon again**."""
         self._check_settings()
         guarantee = Guarantee(self.epsilon, 0.0, unit="row")
-        rows = self._checked(X, reset=True)
-        grid = self._grid(rows.shape[1])
-        self._check_noise(grid, rows.shape[1], Spending.of(exactly(guarantee.epsilon)))
-        if not self.n_clusters <= len(rows) <= MOST_ROWS:
+        rows = X if isinstance(X, Scattered) else self._checked(X, reset=True)
+        many, dimensions = rows.shape
+        grid = self._grid(dimensions)
+        self._check_noise(grid, dimensions, Spending.of(exactly(guarantee.epsilon)))
+        most = _MOST_ELSEWHERE if isinstance(rows, Scattered) else MOST_ROWS
+        if not self.n_clusters <= many <= most:
             raise InvalidInput(
                 f"n_clusters = {self.n_clusters} is more than there are rows (or there are more "
-                f"than {MOST_ROWS:,}); n_samples must be at least n_clusters."
+                f"than {most:,}); n_samples must be at least n_clusters."
+            )
+        if isinstance(rows, Scattered) and self.sampler == "full":
+            raise InvalidInput(
+                "rows that are on many machines are sampled there: choose sampler='optimal', or "
+                "'uniform' with a rate that leaves what fits into memory."
             )
         with Charge(self.budget, self.ledger, self.purpose, guarantee, "k-means") as charge:
             self.entry_ = charge()
-            self._search(grid, grid.place(rows), guarantee)
+            self._search(grid, rows, guarantee)
         return self
 
-    def _search(self, grid: Grid, places: Floats, guarantee: Guarantee) -> None:
+    def _search(self, grid: Grid, rows: Floats | Scattered, guarantee: Guarantee) -> None:
         spending = Spending.of(exactly(guarantee.epsilon))
-        middle = middle_of(places, grid.steps, spending)
-        centre_around(places, middle)
-        points, spent, rule = Points(places), spending.search, None
-        if self.sampler != "full":
-            chosen = self._sampling(spent, points.dimensions, middle)
-            points, spent, rule = _sampled(places, chosen), chosen.spent, chosen.rule()
+        there: Here | Elsewhere = (
+            Elsewhere(rows, grid) if isinstance(rows, Scattered) else Here(grid.place(rows))
+        )
+        middle = middle_of(there, grid.steps, spending)
+        if isinstance(there, Here):
+            centre_around(there.places, middle)
+        spent, rule = spending.search, None
+        if self.sampler == "full":
+            assert isinstance(there, Here)
+            points = Points(there.places)
+        else:
+            chosen = self._sampling(spent, there.shape[1], middle)
+            points, spent, rule = _sampled(there, middle, chosen), chosen.spent, chosen.rule()
         steps = self._steps(spent, points, middle)
         schedule = Schedule.of(spent, steps, self.init, sampled=rule is not None)
         found = search(points, self.n_clusters, middle, schedule, self.progress or _quiet)
@@ -261,8 +277,10 @@ def _large_enough(value: object, name: str) -> None:
         raise InvalidInput(f"{name} must be at least {_LEAST_RATE}, not {shown(value)}.")
 
 
-def _sampled(places: Floats, chosen: Sampling) -> Points:
-    sample = poisson(places, chosen.sampler)
+def _sampled(there: Here | Elsewhere, middle: Middle, chosen: Sampling) -> Points:
+    if isinstance(there, Elsewhere):
+        return there.sampled(middle, chosen.sampler)
+    sample = poisson(there.places, chosen.sampler)
     return Points.weighted(sample.points, sample.weights)
 
 

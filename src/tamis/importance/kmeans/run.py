@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtri
@@ -20,8 +21,15 @@ from scipy.special import ndtri
 from tamis.importance.kmeans.grid import Floats, l1_norms, shorten
 from tamis.importance.kmeans.parallel import in_parts, one_thread_each
 from tamis.importance.kmeans.plan import PER_CLUSTER, Schedule, Spending
-from tamis.importance.kmeans.steps import Drawn, Norms, Step, count_share, histogram
-from tamis.importance.kmeans.totals import Assigned, Points, moves, totals
+from tamis.importance.kmeans.steps import (
+    Drawn,
+    Norms,
+    Step,
+    binned,
+    count_share,
+    histogram,
+)
+from tamis.importance.kmeans.totals import Assigned, Ints, Points, moves, totals
 from tamis.importance.profiles import Lloyd
 from tamis.privacy import randomness
 
@@ -50,17 +58,56 @@ class Middle:
         return self.norms.quantile(_WITHIN)
 
 
-def middle_of(places: Floats, radius: int, spending: Spending) -> Middle:
+class Places(Protocol):
+    """Points of the grid, wherever they are."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many there are, and how many coordinates each has."""
+        ...
+
+    def sums(self) -> Ints:
+        """The sum of all, coordinate by coordinate."""
+        ...
+
+    def norms(self, place: Floats, top: int) -> Ints:
+        """How many have which l1 distance from a place (`binned`)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """Points in memory: `Places`."""
+
+    places: Floats
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, dimensions = self.places.shape
+        return rows, dimensions
+
+    def sums(self) -> Ints:
+        places = self.places
+        parts = in_parts(lambda rows: places[rows].sum(axis=0), len(places))
+        added: Ints = np.sum(parts, axis=0).astype(np.int64)
+        return added
+
+    def norms(self, place: Floats, top: int) -> Ints:
+        places = self.places
+        away = in_parts(lambda rows: l1_norms(places[rows] - place), len(places))
+        return binned(np.concatenate(away), top)
+
+
+def middle_of(points: Places, radius: int, spending: Spending) -> Middle:
     """The mean of all points, and a histogram of the l1 distances from it.
 
     Guarantee: (centre + norms)-differential privacy (pure), for places of norm up to the radius.
     """
-    step = Step(spending.centre, radius, places.shape[1])
-    parts = in_parts(lambda rows: places[rows].sum(axis=0), len(places))
-    sums = np.sum(parts, axis=0).astype(np.int64)[None]
-    (place,) = step.drawn(np.array([len(places)]), sums).means
-    away = in_parts(lambda rows: l1_norms(places[rows] - place), len(places))
-    return Middle(place, histogram(np.concatenate(away), 2 * radius, spending.norms))
+    rows, dimensions = points.shape
+    step = Step(spending.centre, radius, dimensions)
+    (place,) = step.drawn(np.array([rows]), points.sums()[None]).means
+    top = 2 * radius
+    return Middle(place, histogram(points.norms(place, top), top, spending.norms))
 
 
 def centre_around(places: Floats, middle: Middle) -> None:
@@ -133,7 +180,8 @@ def _last_steps(
 
         return absolute
     first, known = found, Assigned.to(points, found.centres)
-    near = histogram(known.norms, 2 * middle.radius, schedule.widths).quantile(_WITHIN_CLUSTER)
+    top = 2 * middle.radius
+    near = histogram(binned(known.norms, top), top, schedule.widths).quantile(_WITHIN_CLUSTER)
     step = _step(points, epsilon, near)
 
     def relative(found: Found) -> Found:

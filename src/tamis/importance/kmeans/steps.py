@@ -28,6 +28,9 @@ def count_share(dimensions: int) -> Fraction:
     return max(share, Fraction(1, 10**6))  # or of 80,000 columns nothing would be left for counts
 
 
+BINS = 128  # of a histogram of norms
+
+
 @dataclass(frozen=True)
 class Step:
     """How one step adds noise.
@@ -92,14 +95,18 @@ class Drawn:
         return steady
 
 
-def histogram(values: Floats, top: int, epsilon: Fraction, bins: int = 128) -> Norms:
-    """A private histogram of l1 norms from 0 to ``top``.
-
-    Guarantee: epsilon-differential privacy (pure) for one value.
-    """
+def binned(values: Floats, top: int, bins: int = BINS) -> Ints:
+    """How many l1 norms are in each bin from 0 to ``top``; **not private**."""
     place = np.minimum(np.floor(values * (bins / top)), bins - 1).astype(np.int64)
-    counts = np.bincount(place, minlength=bins) + two_sided(epsilon, bins)
-    return Norms(counts, top)
+    return np.bincount(place, minlength=bins)
+
+
+def histogram(counts: Ints, top: int, epsilon: Fraction) -> Norms:
+    """A private histogram of l1 norms from 0 to ``top``, of what `binned` has counted.
+
+    Guarantee: epsilon-differential privacy (pure) for one norm.
+    """
+    return Norms(counts + two_sided(epsilon, len(counts)), top)
 
 
 @dataclass(frozen=True)

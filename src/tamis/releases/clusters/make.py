@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tamis.engines.spark.session import is_frame
 from tamis.importance.kmeans.grid import Grid
 from tamis.privacy.errors import InvalidInput, meant, shown
 from tamis.privacy.guarantee import Guarantee, as_float, check_bound
@@ -44,6 +45,7 @@ def kmeans(
     memory: str | None = None,
     threads: int | None = None,
     progress: bool | None = None,
+    engine: Literal["duckdb", "spark"] | None = None,
 ) -> Clusters:
     """Release where the clusters of a table of numbers are, and about how many rows each has.
 
@@ -51,8 +53,9 @@ def kmeans(
     ----------
     data, table
         a path or glob (Parquet, CSV, JSON lines, also compressed), a DuckDB database (with
-        ``table``, a name or a query), a DuckDB relation, or a table of Arrow, pandas or polars.
-        Only the columns that are named are read, into memory.
+        ``table``, a name or a query), a DuckDB relation, a table of Arrow, pandas or polars, or a
+        DataFrame of Spark. Only the columns that are named are read, into memory; on Spark rows
+        stay on the executors, and a sample of them comes back: that needs a ``sampler``.
     columns
         the columns of numbers that make a point.
     n_clusters
@@ -74,6 +77,8 @@ def kmeans(
     memory, threads, progress
         limits for reading, such as ``"4GB"`` and 2. A progress bar is shown at a terminal (or if
         ``progress`` is True).
+    engine
+        "duckdb" or "spark"; without it, the one that suits the data.
 
     Notes
     -----
@@ -90,7 +95,7 @@ def kmeans(
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     check_columns(names)
     check_texts(where=where, table=table, budget=budget, memory=memory)
-    check_running(threads, progress, None)
+    check_running(threads, progress, engine)
     ends, size = _enclosed(names, bounds, radius)
     clusters = check_bound("n_clusters", n_clusters)
     guarantee = Guarantee(epsilon, 0.0, unit=UNIT)
@@ -113,7 +118,8 @@ def kmeans(
         purpose=purpose,
     )
     with bar(progress) as report:
-        _fit(found, data, names, where, table, memory, threads, report)
+        spark = engine == "spark" or (engine is None and is_frame(data))
+        _fit(found, data, names, where, table, memory, threads, report, spark)
     about = AboutClusters(
         guarantee,
         found.certificate_,
@@ -142,12 +148,23 @@ def _fit(
     memory: str | None,
     threads: int | None,
     report: Report,
+    spark: bool,
 ) -> None:
+    if spark:
+        from tamis.engines.spark.engine import Spark
+
+        with Spark(memory, threads, report) as engine:
+            _fit_rows(found, engine.numbers(data, names, where, table), report)
+        return
     from tamis.engines.duckdb import DuckDB
 
-    with DuckDB(memory, threads, report) as engine:
-        rows = engine.numbers(data, names, where, table)
-    if len(rows) < max(2, found.n_clusters):
+    with DuckDB(memory, threads, report) as embedded:
+        rows = embedded.numbers(data, names, where, table)
+    _fit_rows(found, rows, report)
+
+
+def _fit_rows(found: PrivateKMeans, rows: Any, report: Report) -> None:
+    if rows.shape[0] < max(2, found.n_clusters):
         raise InvalidInput(
             f"n_clusters = {found.n_clusters} is more than there are rows, or there are fewer than "
             "two: look at the data and at the condition, or take fewer clusters."
