@@ -64,7 +64,7 @@ def _weights(extent: Extent) -> str:
     norms = partial(timed, lambda: np.abs(points).sum(axis=1))
     found = []
     for name, profile in profiles.items():
-        least, mine = in_turns(plain, [norms, _weigh(profile, points)], REPEATS, warm=True)
+        least, mine = in_turns(plain, [norms, _weigh(profile, points)], REPEATS, warm=1)
         beside = f"{Beside(least.ours, mine.ours).ratio:.1f}"
         found.append((name, f"{mine.seconds:.2f}", f"**{mine.ratio:.2f}**", beside))
     heads = ("profile", "seconds", "**ratio**", "to the norms")
@@ -103,7 +103,7 @@ def _kmeans() -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # ten iterations are what is asked for
         grouped = grouped_table(counted, ", ".join(counted.column_names))
-        other, *ours = in_turns(grouped, runs, REPEATS, warm=True)
+        other, *ours = in_turns(grouped, runs, REPEATS, warm=1)
     lines = [("scikit-learn's KMeans", f"{other.seconds:.2f}", f"**{other.ratio:.2f}**", "")]
     for name, mine in zip(asked, ours, strict=True):
         beside = f"{Beside(other.ours, mine.ours).ratio:.2f}"

@@ -78,10 +78,10 @@ class Beside:
 
 
 def in_turns(
-    plain: Callable[[], Cost], ours: Sequence[Callable[[], Cost]], repeats: int, warm: bool = False
+    plain: Callable[[], Cost], ours: Sequence[Callable[[], Cost]], repeats: int, warm: int = 0
 ) -> list[Beside]:
-    """Each of ours beside the plain one; with ``warm``, after a turn that does not count."""
-    if warm:
+    """Each of ours beside the plain one, after ``warm`` turns that do not count."""
+    for _ in range(warm):
         _ = [run() for run in (plain, *ours)]
     turns = [(plain(), [run() for run in ours]) for _ in range(repeats)]
     base = tuple(one for one, _ in turns)

@@ -92,7 +92,7 @@ def _sizes() -> list[tuple[str, ...]]:
         for bits in (4, 10, 20):
             data = _five(bits)
             plain = grouped_table(data, ", ".join(data.column_names[:5]), "sum(n)")
-            (mine,) = in_turns(plain, [_in_memory(data, bits, method)], REPEATS, warm=True)
+            (mine,) = in_turns(plain, [_in_memory(data, bits, method)], REPEATS, warm=1)
             seconds, ratio = f"{mine.seconds:.2f}", f"**{mine.ratio:.1f}**"
             found.append((method, f"2^{5 * bits}", seconds, ratio))
     return found

@@ -134,7 +134,7 @@ def _whole_call(keys: int = 1_000_000) -> str:
             lambda: tamis.sanitize(counted, key="key", frequency="n", epsilon=1.0, delta=DELTA)
         )
 
-    (mine,) = in_turns(plain, [sanitised], REPEATS, warm=True)
+    (mine,) = in_turns(plain, [sanitised], REPEATS, warm=1)
     return (
         f"The whole of `tamis.sanitize` (checks, draw, estimates, intervals, order) for {keys:,} "
         f"keys of text: {mine.seconds:.2f} s, beside {mine.plain_seconds:.2f} s for the GROUP BY "

@@ -194,11 +194,16 @@ class _Elements(_Counted):
         found = [f.max(f.expr(condition)).alias(f"bad{n}") for n, (condition, _) in self._listed()]
         return rows.groupBy(*self._keys).agg(f.sum(many).alias("n"), *found)
 
+    @property
+    def _sought(self) -> dict[str, str]:
+        """Sums of counts may be beyond 64 bits; as many rows there cannot be."""
+        return _SIZES | _LARGE if self._bad else _SIZES
+
     def _listed(self) -> list[tuple[int, tuple[str, str]]]:
         return list(enumerate(self._bad))
 
     def _checked(self) -> dict[str, Any]:
-        asked = {f"bad{n}": f"max(bad{n})" for n, _ in self._listed()} | _SIZES
+        asked = {f"bad{n}": f"max(bad{n})" for n, _ in self._listed()} | self._sought
         sizes = self._engine.row(self._counts, asked)
         name = self._columns.request.count
         for n, (_, what) in self._listed():
@@ -216,10 +221,12 @@ class _Elements(_Counted):
 
         cells = self._encoded(self._counts.select(*self._keys, "n"), encode)
         self._counts = self._engine.keep(cells.groupBy(*self._keys).agg(f.sum("n").alias("n")))
-        self._sizes = self._engine.row(self._counts, _SIZES)
+        self._sizes = self._engine.row(self._counts, self._sought)
 
     def _frequencies(self, keys_per_unit: int | None) -> SparkFrequencies:
-        frame = self._counts.selectExpr(*self._keys, "cast(n AS bigint) AS n")
+        frame = self._counts
+        if self._bad:  # without what was looked for, and in 64 bits
+            frame = frame.selectExpr(*self._keys, "cast(n AS bigint) AS n")
         return SparkFrequencies(self._columns.request, frame, self._keys, self._sizes)
 
 
@@ -276,12 +283,12 @@ class _Units(_Counted):
         return self._pairs.withColumn("place", f.row_number().over(order)).where(f"place <= {most}")
 
 
-# beyond 64 bits, if need be
 _SIZES = {
-    "total": "coalesce(sum(cast(n AS decimal(28, 0))), 0)",
+    "total": "coalesce(sum(n), 0)",
     "largest": "coalesce(max(n), 0)",
     "many": "count(*)",
 }
+_LARGE = {"total": "coalesce(sum(cast(n AS decimal(28, 0))), 0)"}
 
 
 class SparkFrequencies:
@@ -303,18 +310,15 @@ class SparkFrequencies:
         """A frame of the key columns and their tokens, **which is drawn anew at every look**."""
         fields = [field for field in self._frame.schema.fields if field.name in self._keys]
         schema = ", ".join(f"{x.name} {x.dataType.simpleString()}" for x in fields)
-        rows = self._frame.select(*self._keys, "n")
         call = partial(work.named, draw=draw)
-        return run(lambda: rows.mapInArrow(call, f"{schema}, token bigint"))
+        return run(lambda: self._few.mapInArrow(call, f"{schema}, token bigint"))
 
     def cells(self) -> tuple[Ints, Ints]:
         return self._numbers(run(self._cells.toArrow))
 
     def stayed(self, choose: Choose) -> tuple[Ints, Ints]:
-        call = partial(work.stayed, choose=choose)
-        return self._numbers(
-            run(lambda: self._cells.mapInArrow(call, self._cells.schema).toArrow())
-        )
+        call, cells = partial(work.stayed, choose=choose), self._few
+        return self._numbers(run(lambda: cells.mapInArrow(call, cells.schema).toArrow()))
 
     def among(self, cells: Ints) -> Ints:
         wanted = pa.table([column_of(codes) for codes in cells], names=self._keys)
@@ -330,6 +334,11 @@ class SparkFrequencies:
     @property
     def _cells(self) -> Any:
         return self._frame.select(*self._keys, "n")
+
+    @property
+    def _few(self) -> Any:
+        """In no more parts than there are keys for: to start on one takes longer than to draw."""
+        return self._cells.coalesce(max(1, -(-self.many // work.AT_ONCE)))
 
     def _numbers(self, found: pa.Table) -> tuple[Ints, Ints]:
         return work.columns_of(found, self._keys), work.columns_of(found, ["n"])[0]

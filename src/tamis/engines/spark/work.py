@@ -18,7 +18,7 @@ from tamis.sampling.arrow import column_of
 Batches = Iterator[pa.RecordBatch]
 
 WRONG = "wrong"  # the column that says why keys have no cell
-_AT_ONCE = 1 << 18  # rows, so that what a draw sets up is used often
+AT_ONCE = 1 << 18  # rows, so that what a draw sets up is used often
 
 
 def named(batches: Batches, draw: Draw) -> Batches:
@@ -69,7 +69,7 @@ def gathered(batches: Batches) -> Iterator[pa.Table]:
     for batch in batches:
         waiting.append(batch)
         rows += batch.num_rows
-        if rows >= _AT_ONCE:
+        if rows >= AT_ONCE:
             yield pa.Table.from_batches(waiting)
             waiting, rows = [], 0
     if rows:
