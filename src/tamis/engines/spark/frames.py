@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -75,7 +76,8 @@ def _parquet(session: Any, paths: list[str]) -> Any:
     far = [path for path in paths if "://" in path]
     if far and len(far) < len(paths):
         raise InvalidInput("paths are all on this machine, or all elsewhere, such as s3a://...")
-    files = paths if far else files_of(paths)
+    # Java has a working folder of its own, in which Spark would look
+    files = paths if far else [str(Path(file).absolute()) for file in files_of(paths)]
     if kind_of(paths) not in _PARQUET:
         raise InvalidInput(
             f"{paths[0]!r} is no Parquet file: read other formats with Spark, and give the "
