@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import tamis
+from benchmarks.measure import QUIET
 from benchmarks.page import Extent, Section, table
 from benchmarks.peers.data import SHARED as DATA
 from tamis.engines.duckdb import DuckDB
@@ -102,7 +103,7 @@ def line(case: Case, releases: int) -> tuple[str, ...]:
 
 def counted(case: Case) -> Ints:
     with duckdb.connect() as database:
-        database.execute("SET enable_progress_bar = false")
+        database.execute(QUIET)
         rows: pa.Table = database.sql(case.query.format(data=DATA)).to_arrow_table()
     return frequencies_of(rows, case.request)
 

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.measure import QUIET
+
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 BOUNDS = (1, 2, 4, 10, 50)
-_QUIET = "SET enable_progress_bar = false"
 _BOUNDED = """
     SELECT unit::BIGINT AS unit, key::VARCHAR AS key FROM (
         SELECT DISTINCT unit, key FROM {rows} WHERE unit IS NOT NULL AND key IS NOT NULL
@@ -74,7 +75,7 @@ def synthetic_log() -> pa.Table:
 def write(source: Source, bound: int, path: Path) -> None:
     """The pairs of unit and key, at most so many of each unit, in an order that means nothing."""
     with duckdb.connect() as database:
-        database.execute(_QUIET)
+        database.execute(QUIET)
         if source.file is None:
             database.register("log", synthetic_log())
             rows = "log"
@@ -87,5 +88,5 @@ def write(source: Source, bound: int, path: Path) -> None:
 def frequencies(path: Path) -> dict[str, int]:
     """How many units have each key."""
     with duckdb.connect() as database:
-        database.execute(_QUIET)
+        database.execute(QUIET)
         return dict(database.sql(f"SELECT key, count(*) FROM '{path}' GROUP BY key").fetchall())
