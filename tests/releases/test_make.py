@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -199,12 +200,17 @@ class Watched(threading.Thread):
         self.found: set[str] = set()
         self.most = 0
 
+    def files(self) -> Iterator[Path]:
+        # files and folders may vanish at any moment: `os.walk` passes over those that have
+        for folder, _, names in os.walk(self.folder):
+            yield from (Path(folder, name) for name in names)
+
     def run(self) -> None:
         while not self.done.wait(0.01):
-            for file in self.folder.rglob("*"):
+            for file in self.files():
                 try:
                     content = file.read_bytes()
-                except OSError:
+                except FileNotFoundError:
                     continue
                 self.most = max(self.most, len(content))
                 if self.what in content:
