@@ -2,8 +2,9 @@
 
     python -m tests.privacy.ledger.workers LEDGER FOLDER
 
-Each process writes a line to its own file in FOLDER for every charge that returned. Prints how many
-were killed before they were done.
+Each process writes a line to its own file in FOLDER for every charge that returned. Those that are
+to be killed never stop by themselves, and are killed one after another as charges come in, so that
+it does not depend on the speed of the machine how many are. Prints how many were killed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import random
 import signal
 import sys
 import time
+import traceback
+from itertools import count
 from pathlib import Path
 
 from tamis.privacy.errors import BudgetRefused
@@ -23,40 +26,48 @@ WORKERS = 32
 SIZES = (0.02, 0.03, 0.05)
 
 
-def work(where: str, log: Path) -> None:
-    """Charges until the budget is used up."""
+def work(where: str, log: Path, forever: bool) -> None:
+    """Charges until the budget is used up, or, forever, until it is killed."""
     file = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     with open_ledger(where) as ledger:
-        for size in (random.choice(SIZES) for _ in range(1000)):
+        for size in (random.choice(SIZES) for _ in count()):
             try:
                 entry = ledger.charge("shared", Guarantee(size, 1e-9), log.stem)
             except BudgetRefused:
-                if size == min(SIZES):
+                if size == min(SIZES) and not forever:
                     return
                 continue
             os.write(file, f"{entry.number} {entry.digest}\n".encode())
 
 
-def start(where: str, log: Path) -> int:
+def start(where: str, log: Path, forever: bool) -> int:
     if (worker := os.fork()) == 0:
         random.seed(log.stem)
         code = 1
         try:
-            work(where, log)
+            work(where, log, forever)
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     return worker
 
 
+def charges(folder: Path) -> int:
+    return sum(log.read_bytes().count(b"\n") for log in folder.glob("*.log"))
+
+
 def main(where: str, folder: Path) -> int:
-    workers = [start(where, folder / f"{n}.log") for n in range(WORKERS)]
-    for worker in random.sample(workers, WORKERS // 2):
-        time.sleep(random.uniform(0, 0.08))
+    workers = [start(where, folder / f"{n}.log", n < WORKERS // 2) for n in range(WORKERS)]
+    for killed, worker in enumerate(workers[: WORKERS // 2]):
+        while charges(folder) < killed:
+            time.sleep(0.001)
+        time.sleep(random.uniform(0, 0.01))
         os.kill(worker, signal.SIGKILL)
     codes = [os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1]) for worker in workers]
     print(codes.count(-signal.SIGKILL))  # noqa: T201
-    return codes.count(1)
+    return sum(code not in (0, -signal.SIGKILL) for code in codes)
 
 
 if __name__ == "__main__":
