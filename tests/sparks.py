@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tamis.engines.spark.engine import Spark
 from tamis.engines.spark.session import session
+
+RARE = [f"rare {n}" for n in range(400)]
+EVENTS = pa.table({"q": ["maps"] * 500 + ["news"] * 300 + RARE, "u": [*range(800), *range(400)]})
+PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-9}
 
 
 def spark_session() -> Any:

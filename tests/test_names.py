@@ -54,7 +54,7 @@ def test_the_reference_has_a_place_for_every_name_of_the_federated_part() -> Non
 def test_all_errors_can_be_caught_by_public_names() -> None:
     found = (e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception))
     raised = {*found, Refused}
-    assert len(raised) == 9
+    assert len(raised) == 10
     assert all(getattr(tamis, error.__name__) is error for error in raised)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tamis import federated
+    from tamis.engines.spark.session import session as spark_session
     from tamis.importance.kmeans.estimator import PrivateKMeans
     from tamis.privacy.certificate import Certificate
     from tamis.privacy.errors import (
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         InvalidInput,
         LedgerDamaged,
         LedgerUnavailable,
+        ReleaseFailed,
         StoreUnavailable,
     )
     from tamis.privacy.guarantee import Guarantee
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from tamis.releases.clusters.clusters import Clusters
     from tamis.releases.clusters.make import kmeans
     from tamis.releases.collected.collected import Collected
-    from tamis.releases.folder import Folder, release_folder
+    from tamis.releases.folder.folder import Folder
+    from tamis.releases.folder.make import release_folder
     from tamis.releases.make import release
     from tamis.releases.opening import open_release as open
     from tamis.releases.release import Release
@@ -51,7 +54,7 @@ _FROM = {
     "Domain": "sparse.domain",
     "EngineMissing": "privacy.errors",
     "Everything": "sampling.schemes",
-    "Folder": "releases.folder",
+    "Folder": "releases.folder.folder",
     "Guarantee": "privacy.guarantee",
     "Hierarchy": "sparse.attributes",
     "InvalidInput": "privacy.errors",
@@ -65,6 +68,7 @@ _FROM = {
     "PrivateSample": "weighted.sample",
     "Refused": "privacy.verify",
     "Release": "releases.release",
+    "ReleaseFailed": "privacy.errors",
     "StoreUnavailable": "privacy.errors",
     "Summary": "releases.summary.summary",
     "Whole": "sparse.attributes",
@@ -72,8 +76,9 @@ _FROM = {
     "open": "releases.opening:open_release",
     "plan": "weighted.plan",
     "release": "releases.make",
-    "release_folder": "releases.folder",
+    "release_folder": "releases.folder.make",
     "sanitize": "weighted.sample",
+    "spark_session": "engines.spark.session:session",
     "summarize": "releases.summary.make",
 }
 
@@ -104,6 +109,7 @@ __all__ = [
     "PrivateSample",
     "Refused",
     "Release",
+    "ReleaseFailed",
     "StoreUnavailable",
     "Summary",
     "Whole",
@@ -114,6 +120,7 @@ __all__ = [
     "release",
     "release_folder",
     "sanitize",
+    "spark_session",
     "summarize",
 ]
 

@@ -241,7 +241,7 @@ def spoiled(value: Any) -> pa.Table:
 RADIUS = ("--radius", "10")
 BAD: dict[str, tuple[Any, tuple[str, ...], int, str]] = {
     "NaN": (spoiled(float("nan")), RADIUS, 4, "tamis: column 'y' holds what is not a finite"),
-    "infinite": (spoiled(float("-inf")), RADIUS, 4, "leave them out with --where 'isfinite(\"y\")"),
+    "infinite": (spoiled(float("-inf")), RADIUS, 4, "leave them out with --where 'isfinite(y)'"),
     "NULL": (spoiled(None), RADIUS, 4, "tamis: column 'y' holds what is not a finite number"),
     "zero radius": (None, ("--radius", "0"), 2, "radius must be a number above 0"),
     "negative radius": (None, ("--radius", "-3"), 2, "radius must be a number above 0"),

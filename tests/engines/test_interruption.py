@@ -20,11 +20,11 @@ import tamis
 slow = "levenshtein(rpad(k, 300, 'x'), rpad(k, 300, 'y')) > 0"  # for a minute or more
 tamis.release("events.parquet", key="k", epsilon=1.0, delta=1e-8, where=slow, {options})
 """
-WAYS = {
-    "elements": "budget='rows'",
-    "elements with a bar": "budget='rows', progress=True",
-    "units": "unit='u', keys_per_unit=1, budget='units'",
-}
+WAYS = [
+    pytest.param("budget='rows', progress=True", id="elements with a bar"),
+    pytest.param("budget='rows'", id="elements", marks=pytest.mark.slow),
+    pytest.param("unit='u', keys_per_unit=1, budget='units'", id="units", marks=pytest.mark.slow),
+]
 
 
 def wait_for(folder: Path) -> None:
@@ -36,7 +36,7 @@ def wait_for(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as on Unix")
-@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("options", WAYS)
 def test_an_interruption_ends_the_query_and_leaves_nothing(tmp_path: Path, options: str) -> None:
     spill = tmp_path / "spill"
     spill.mkdir()

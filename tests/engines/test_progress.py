@@ -22,7 +22,7 @@ WAYS: dict[str, tuple[Request, int, list[str]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["parquet", "csv"])
+@pytest.fixture(scope="module", params=["parquet", pytest.param("csv", marks=pytest.mark.slow)])
 def events(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Enough for a second of work: DuckDB tells several times how far it is."""
     path = str(tmp_path_factory.mktemp("events") / f"e.{request.param}")

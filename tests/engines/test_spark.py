@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,11 @@ import pytest
 from scipy import stats
 
 import tamis
+from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Request
 from tamis.engines.spark import engine as spark
+from tamis.engines.spark import work
 from tamis.engines.spark.engine import Spark
-from tamis.engines.spark.session import is_frame
 from tamis.importance import Uniform, sample_table
 from tamis.importance.kmeans.elsewhere import Elsewhere
 from tamis.importance.kmeans.grid import Grid
@@ -27,33 +31,21 @@ from tamis.importance.kmeans.steps import Norms
 from tamis.importance.tables import points_of
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
+from tamis.sampling import spark as guarded
+from tamis.sampling.spark import is_frame
 from tamis.sampling.stream import PpsworStream, count_frame
 from tamis.sparse.recipe import APART
 from tests.engines.counting import counts
 from tests.errors import told
 from tests.sources import Forbidden
-from tests.sparks import spark_session
-
-RARE = [f"rare {n}" for n in range(400)]
-EVENTS = pa.table({"q": ["maps"] * 500 + ["news"] * 300 + RARE, "u": [*range(800), *range(400)]})
-PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-9}
-
-
-@pytest.fixture(scope="module")
-def session() -> Any:
-    return spark_session()
-
-
-@pytest.fixture(scope="module")
-def frame(session: Any) -> Any:
-    return session.createDataFrame(EVENTS)
+from tests.sparks import EVENTS, PROMISE
 
 
 def test_a_frame_of_spark_is_released_there_and_only_named_keys_come_back(
     frame: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    run = spark.run
+    run = guarded.run
 
     def watched(call: Any) -> Any:
         seen.append(run(call))
@@ -119,6 +111,135 @@ def test_what_is_wrong_is_refused_before_a_budget_is_charged(frame: Any, tmp_pat
         assert opened.history("visits") == []
 
 
+SECRET = "Ada Lovelace"
+
+
+@pytest.fixture
+def logged(session: Any) -> Iterator[list[str]]:
+    """What PySpark logs of errors."""
+    from pyspark.logger import PySparkLogger
+
+    heard: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    loggers = [PySparkLogger.getLogger(name) for name in guarded._LOGGERS]
+    for logger in loggers:
+        logger.addHandler(handler)
+    yield heard
+    for logger in loggers:
+        logger.removeHandler(handler)
+
+
+def test_what_a_cast_fails_on_is_neither_said_nor_logged(session: Any, logged: list[str]) -> None:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as f
+
+    text = session.range(40).selectExpr(f"if(id = 7, '{SECRET}', '1') AS q")
+    frame = text.select(f.col("q").cast("int").alias("q"))
+    stream = PpsworStream(tau=0.01)
+    for call in (
+        lambda: tamis.release(frame, key="q", **PROMISE),
+        lambda: stream.update_frame(frame, "q"),
+        lambda: count_frame([1], frame, "q"),
+        lambda: sample_table(frame, ["q"], Uniform(0.5)),
+    ):
+        with pytest.raises(tamis.BadData, match="fails on some row") as why:
+            call()
+        assert SECRET not in told(why.value)
+    assert not logged
+    with pytest.raises(PySparkException, match=SECRET):  # Spark's own errors are as they were
+        frame.collect()
+    assert SECRET in logged[0]
+
+
+def test_what_would_bring_all_rows_to_the_driver_is_refused(frame: Any) -> None:
+    with DuckDB() as given:
+        for engine in ("duckdb", given):
+            with pytest.raises(tamis.InvalidInput, match="of Spark: leave out engine"):
+                tamis.release(frame, key="q", engine=engine, **PROMISE)
+    with pytest.raises(tamis.InvalidInput, match=r"is a DataFrame of Spark: tamis\.release"):
+        tamis.sanitize(frame, key="q", frequency="u", **PROMISE)
+
+
+def test_literals_of_a_plan_are_neither_said_nor_logged(session: Any, logged: list[str]) -> None:
+    frame = session.range(40).selectExpr(f"if(id = 7, '{SECRET}', '1') AS t", "id AS a")
+    variant = frame.selectExpr("t", "a", "parse_json('1') AS v")
+    units: dict[str, Any] = {"unit": "v", "keys_per_unit": 2}
+    for data, asked in ((variant, units), (frame, {"where": "a AND t"})):
+        with pytest.raises(tamis.InvalidInput) as why:
+            tamis.release(data, key="t", **asked, **PROMISE)
+        assert SECRET not in told(why.value)
+        kept = [value for one in _frames(why.tb) for value in one.f_locals.values()]
+        assert not any(SECRET in told(each) for each in kept if isinstance(each, BaseException))
+    assert not logged
+
+
+def _frames(trace: Any) -> Iterator[Any]:
+    while trace is not None:
+        yield trace.tb_frame
+        trace = trace.tb_next
+
+
+def test_settings_of_a_session_are_as_before_whoever_ends_first(session: Any) -> None:
+    name, frame = "spark.sql.execution.arrow.maxRecordsPerBatch", session.range(1)
+    before = session.conf.get(name)
+    one, other = (guarded.setting(frame, name, "77") for _ in range(2))
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert session.conf.get(name) == "77"
+    other.__exit__(None, None, None)
+    assert session.conf.get(name) == before
+    tamis.release(session.createDataFrame(EVENTS), key="q", **PROMISE)
+    assert session.conf.get(name) == before
+    assert session.conf.get("spark.sql.inMemoryColumnarStorage.compressed") == "true"
+
+
+def test_all_rows_of_a_task_are_looked_at() -> None:
+    batch = pa.RecordBatch.from_pydict({"n": np.arange(work.AT_ONCE // 3)})
+    found = list(work.gathered(iter([batch] * 10)))
+    assert sum(table.num_rows for table in found) == 10 * batch.num_rows
+    assert len(found) == 3
+
+
+def test_one_thread_is_quiet_and_the_other_is_heard(
+    logged: list[str],
+) -> None:
+    from pyspark.logger import PySparkLogger
+
+    def speak() -> None:
+        PySparkLogger.getLogger("SQLQueryContextLogger").error("heard")
+
+    with guarded.quiet():
+        with guarded.quiet():
+            speak()
+        speak()
+        assert not logged
+        other = threading.Thread(target=speak)
+        other.start()
+        other.join()
+    assert logged == ["heard"]
+
+
+def test_frames_that_cannot_be_counted_are_refused_in_words(session: Any, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    with open_ledger(ledger) as opened:
+        opened.create("visits", 3.0, 1e-6, "u")
+    stream = session.readStream.format("rate").load().selectExpr("value AS q", "timestamp AS u")
+    wrong: dict[str, tuple[Any, dict[str, Any]]] = {
+        "is a stream": (stream, {"key": "q"}),
+        "does not tell apart": (session.sql("SELECT 1 AS q, 2 AS Q, 3 AS u"), {"key": "q"}),
+        "'u' holds maps": (session.sql("SELECT 1 AS q, map(1, 2) AS u"), {"key": "q"}),
+        "holds maps": (session.sql("SELECT 1 AS q, struct(map(1, 2)) AS u"), {"key": "q"}),
+    }
+    for said, (frame, asked) in wrong.items():
+        more: dict[str, Any] = {"unit": "u", "keys_per_unit": 2, "budget": "visits"}
+        with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=said):
+            tamis.release(frame, ledger=ledger, **asked, **more, **PROMISE)
+    with open_ledger(ledger) as opened:
+        assert opened.history("visits") == []
+
+
 @pytest.mark.slow
 def test_a_summary_is_made_of_cells_that_were_counted_on_spark(session: Any) -> None:
     rows = session.createDataFrame(pa.table({"age": [30] * 900 + [31] * 40, "u": range(940)}))
@@ -179,72 +300,51 @@ def test_values_that_share_a_cell_are_one_cell_on_spark(session: Any) -> None:
         cells, many = found.stayed(_all)
         assert dict(zip(cells[0].tolist(), many.tolist(), strict=True)) == {0: 540, 1: 360, 2: 900}
         assert (found.many, found.total, found.largest) == (3, 1800, 900)
-        assert sorted(found.among(np.array([[2, 0, 5]]))[0].tolist()) == [0, 2]
+        assert found.absent(np.array([[2, 0, 5, 1, 4]])).tolist() == [2, 4]
 
 
 def _all(counts: Any) -> Any:
     return np.ones(len(counts), dtype=np.bool_), counts
 
 
-KINDS = [
-    "cast(id % 40 AS string) AS k",
-    "cast(id % 40 AS decimal(9, 2)) AS d",
-    "timestamp_micros(id % 40) AS t",
-    "if(id % 40 = 7, NULL, date_add(DATE'2020-01-01', 3)) AS y",
-]
+BARE = """
+import tamis
+with tamis.privacy.ledger.open_ledger("ledger.sqlite") as opened:
+    opened.create("visits", 3.0, 1e-6, "element")
+    frame = tamis.spark_session(1).range(4000).selectExpr("id % 4 AS k")
+    try:
+        promise = {"epsilon": 1.0, "delta": 1e-9}
+        tamis.release(frame, key="k", budget="visits", ledger="ledger.sqlite", **promise)
+    except tamis.EngineMissing as error:
+        print(error, len(opened.history("visits")))
+"""
+
+
+def test_executors_with_another_version_are_noticed_before_a_budget_is_charged(
+    frame: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "_READY", set())
+    monkeypatch.setattr(work, "code", lambda: "of the driver")
+    with randomness.using(Forbidden()), pytest.raises(tamis.EngineMissing, match="another version"):
+        tamis.release(frame, key="q", **PROMISE)
 
 
 @pytest.mark.slow
-def test_a_release_too_large_for_one_file_is_a_folder(session: Any, tmp_path: Path) -> None:
-    frame = session.range(8000).selectExpr(*KINDS)
-    ledger, folder = tmp_path / "ledger.sqlite", tmp_path / "release"
-    with open_ledger(ledger) as opened:
-        opened.create("rows", 3.0, 1e-6, "element")
-    asked = {"key": ["k", "d", "t", "y"], "nulls": "keep", **PROMISE}
-    made = tamis.release_folder(frame, folder, budget="rows", ledger=ledger, **asked)
-    with open_ledger(ledger) as opened:
-        assert len(opened.history("rows")) == 1
-    assert made.to_spark().count() == 40
-    whole = tamis.open(folder)
-    assert whole.about == made.about
-    assert len(whole) == 40
-    assert whole.verify()
-    assert whole.to_arrow().schema == tamis.release(frame, **asked).to_arrow().schema
-    with pytest.raises(tamis.InvalidInput, match="exists already"):
-        tamis.release_folder(frame, folder, **asked)
-
-
-def test_what_was_changed_in_a_folder_is_refused(session: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "release"
-    tamis.release_folder(session.createDataFrame(EVENTS), folder, key="q", **PROMISE)
-    good = tamis.open(folder)
-    assert good.to_arrow()["q"].to_pylist() == ["maps", "news"]
-    (text,) = (folder / "_tamis").glob("part-*.txt")
-    said = text.read_text()
-    for old, new in (("1e-09", "1e-12"), ('"rows"', '"counts"'), (good.about.day, "2020-01-01")):
-        text.write_text(said.replace(old, new, 1))
-        with pytest.raises(tamis.BadData):
-            tamis.open(folder)
-    text.write_text(said)
-    part = next(p for p in folder.glob("part-*.parquet") if pq.read_metadata(p).num_rows)
-    table = pq.read_table(part)
-    pq.write_table(table.set_column(0, "q", pa.array(["evil"] * len(table))), part)
-    with pytest.raises(tamis.BadData, match="do not fit the digest"):
-        tamis.open(folder)
-    for path in (tmp_path, tmp_path / "none"):
-        with pytest.raises(tamis.BadData):
-            tamis.open(path)
-
-
-def test_a_folder_is_refused_before_anything_is_charged(session: Any, tmp_path: Path) -> None:
-    frame = session.createDataFrame(EVENTS)
-    for wrong, options in {
-        "folder must be a path": {"folder": 5},
-        "is written by Spark": {"folder": tmp_path / "r", "engine": "duckdb"},
-        "exists already": {"folder": tmp_path},
-    }.items():
-        with randomness.using(Forbidden()), pytest.raises(tamis.InvalidInput, match=wrong):
-            tamis.release_folder(frame, key="q", **options, **PROMISE)  # type: ignore[arg-type]
+def test_executors_without_tamis_are_noticed_before_a_budget_is_charged(tmp_path: Path) -> None:
+    bare = [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")]
+    subprocess.run(bare, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "import tamis.privacy.ledger" + BARE],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={n: v for n, v in os.environ.items() if n != "PYTHONPATH"}
+        | {"PYSPARK_PYTHON": str(tmp_path / "bare" / "bin" / "python")},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("the executors have no tamis: install tamis there too")
+    assert done.stdout.split()[-1] == "0"
 
 
 def test_a_weighted_sample_is_drawn_on_executors(session: Any) -> None:
@@ -328,6 +428,17 @@ def test_k_means_on_spark_refuses_before_it_charges(
         assert opened.history("rows") == []
 
 
+@pytest.mark.parametrize("bad", ["double('nan')", "-double('inf')", "NULL", "'text'"])
+def test_rows_without_a_number_can_be_left_out_as_it_is_said(session: Any, bad: str) -> None:
+    kind = "string" if bad == "'text'" else "double"
+    rows = session.range(9).selectExpr(f"if(id = 3, {bad}, cast(id AS {kind})) AS x")
+    with Spark(session=session) as engine:
+        with pytest.raises(tamis.BadData, match="holds what is not a finite number") as refused:
+            engine.numbers(rows, ["x"])
+        where = str(refused.value).partition("where='")[2].removesuffix("'.")
+        assert engine.numbers(rows, ["x"], where).shape == (8, 1)
+
+
 def test_streams_are_sampled_and_counted_on_executors(session: Any) -> None:
     words = ["often"] * 3000 + [f"rare {n}" for n in range(500)]
     frame = session.createDataFrame(pa.table({"w": words, "n": range(3500)})).repartition(3)
@@ -344,6 +455,13 @@ def test_streams_are_sampled_and_counted_on_executors(session: Any) -> None:
     assert len(few) == 5
     with pytest.raises(tamis.InvalidInput, match="no column 'word'"):
         stream.update_frame(frame, "word")
+    with pytest.raises(tamis.InvalidInput, match="keys are int64 here but large_string before"):
+        stream.update_frame(frame, "n")
+    with pytest.raises(tamis.InvalidInput, match="keys are int64 here but the counted keys are"):
+        count_frame(["often"], frame, "n")
+    for wrong in ("struct(n)", "cast(n AS double)"):
+        with pytest.raises(tamis.InvalidInput, match="column 'x' must be text, whole numbers"):
+            PpsworStream(k=5).update_frame(frame.selectExpr(f"{wrong} AS x"), "x")
 
 
 def test_files_of_other_kinds_are_for_other_engines(tmp_path: Path) -> None:
@@ -389,24 +507,41 @@ def test_without_spark_or_java_it_is_said_what_is_missing(
 # --- many ---------------------------------------------------------------------------------------
 
 
+KEYS = 100_000  # each with 30 rows; three rows that follow each other are one unit's
+LAWS: dict[str, dict[str, Any]] = {
+    "rows": {"epsilon": 0.6},
+    "units": {"epsilon": 2.0, "unit": "u", "keys_per_unit": 2},
+}
+
+
+def _tokens(data: Any, asked: dict[str, Any]) -> Any:
+    """How many keys have which token, and how many have none."""
+    drawn = tamis.release(data, key="k", **asked).to_arrow()["token"].to_numpy()
+    many = np.bincount(drawn, minlength=4000)
+    many[0] = KEYS - len(drawn)
+    return many
+
+
+def _alike(one: Any, other: Any) -> float:
+    table = np.array([one, other])
+    return float(stats.chi2_contingency(table[:, table.sum(axis=0) >= 50]).pvalue)
+
+
 @pytest.mark.slow
-def test_tokens_have_the_law_that_they_have_with_duckdb(session: Any) -> None:
-    """2,000 keys of a frequency at which about half are named: counts and tokens are compared."""
-    keys = np.repeat(np.arange(2000), 20)
-    data = pa.table({"k": keys, "u": np.arange(len(keys)) // 5})
-    mine, other = list[int](), list[int]()
-    frame = session.createDataFrame(data)
-    for _ in range(5):
-        asked: dict[str, Any] = {"key": "k", "epsilon": 1.0, "delta": 1e-8}
-        for found, given in ((mine, frame), (other, data)):
-            tokens = tamis.release(given, **asked).to_arrow()["token"].to_pylist()
-            found.extend(tokens + [0] * (2000 - len(tokens)))
-    shared = np.arange(max(*mine, *other) + 2)
-    table = [np.histogram(found, shared)[0] for found in (mine, other)]
-    kept = np.sum(table, axis=0) >= 20
-    assert stats.chi2_contingency(np.array(table)[:, kept]).pvalue > 1e-6
-    table[0] = np.roll(table[0], 1)  # a law that is off by one
-    assert stats.chi2_contingency(np.array(table)[:, kept] + 1).pvalue < 1e-6
+@pytest.mark.parametrize("more", LAWS.values(), ids=LAWS)
+def test_tokens_have_the_law_that_they_have_with_duckdb(session: Any, more: dict[str, Any]) -> None:
+    """Two samples over repetitions; a law that is off by 3 % is told apart in the same numbers."""
+    rows = np.arange(30 * KEYS)
+    data = pa.table({"k": rows % KEYS, "u": rows // 3})
+    frame = session.range(30 * KEYS).selectExpr(f"id % {KEYS} AS k", "id DIV 3 AS u")
+    asked: dict[str, Any] = {"delta": 1e-8, **more}
+    mine, other = (sum(_tokens(given, asked) for _ in range(3)) for given in (frame, data))
+    assert 0.01 < other[0] / other.sum() < 0.99, "the law of what is not named is looked at too"
+    assert _alike(mine, other) > 1e-6
+    off = sum(_tokens(data, asked | {"epsilon": 1.03 * more["epsilon"]}) for _ in range(3))
+    assert _alike(off, other) < 1e-6
+    lost = sum(_tokens(data.slice(0, 29 * KEYS), asked) for _ in range(3))
+    assert _alike(lost, other) < 1e-6
 
 
 @pytest.mark.slow
@@ -435,8 +570,16 @@ def test_all_keys_of_a_unit_survive_equally_often(session: Any) -> None:
     assert all(abs(n - units / 3) < 5 * spread for n in found.values())
 
 
+@pytest.mark.slow
+def test_which_keys_of_a_unit_survive_is_drawn_anew(session: Any) -> None:
+    data = session.range(1000).selectExpr("id % 50 AS k", "id DIV 50 AS u")
+    with Spark(session=session) as engine:
+        one, other = (counts(engine, data, Request(("k",), "u", 1)) for _ in range(2))
+    assert one != other
+
+
 CONNECTED = """
-import os, sys
+import os, sys, tempfile
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from tamis.engines.spark import java
 java.prepare()
@@ -461,6 +604,14 @@ for where in ("q + 1", "CAST(q AS INTEGER) > 3"):
         tamis.release(frame, where=where, **asked)
     except tamis.InvalidInput as error:
         print(type(error).__name__, "maps" in str(error))
+with tempfile.TemporaryDirectory() as folder:
+    made = tamis.release_folder(frame, f"{folder}/r", **asked)
+    print(made.count(), len(tamis.open(made.path)))
+    for place in (f"{folder}/r", "foo://there/r"):
+        try:
+            tamis.release_folder(frame, place, **asked)
+        except tamis.InvalidInput as error:
+            print(error)
 """
 
 
@@ -470,15 +621,18 @@ def test_spark_connect_is_as_good() -> None:
         [sys.executable, "-c", CONNECTED], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    lines = ["maps news", "maps news", "True", "InvalidInput False", "BadData False"]
-    assert done.stdout.splitlines() == lines
+    *lines, twice, nowhere = done.stdout.splitlines()
+    words = ["maps news", "maps news", "True", "InvalidInput False", "BadData False", "2 2"]
+    assert lines == words
+    assert "exists already" in twice
+    assert 'No FileSystem for scheme "foo"' in nowhere
 
 
 KILLED = """
-import os, sys, time
+import os, sys
 from functools import partial
-import numpy as np, pyarrow as pa
 import pyspark.sql
+from pyspark import TaskContext
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from tamis.engines.spark import java
 java.prepare()
@@ -490,37 +644,56 @@ import tamis
 import tamis.weighted.tokens as tokens
 from tamis.releases import order
 
-def dying(mark, mechanism, frequencies):
-    drawn = tokens.draw(mechanism, frequencies)
+def made(mark):
     try:
         os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
-        return drawn
-    os.kill(os.getpid(), 9)  # half-way: drawn, and not told
+        return False
+    return True
 
-order.draw = partial(dying, {mark!r})
-frame = session.range(400000).selectExpr("cast(id % 4000 AS string) AS k")
-release = tamis.release(frame, key="k", epsilon=1.0, delta=1e-9, budget="b", ledger={ledger!r})
-keys = release.to_arrow()["k"].to_pylist()
-print(len(keys), len(set(keys)))
+def dying(folder, mechanism, frequencies):
+    drawn, task = tokens.draw(mechanism, frequencies), TaskContext.get()
+    again = not made(f"{{folder}}/{{task.partitionId()}}-{{task.attemptNumber()}}")
+    if again and made(f"{{folder}}/killed"):
+        os.kill(os.getpid(), 9)  # half-way: some keys were handed on, others drawn and not told
+    return drawn
+
+order.draw = partial(dying, {marks!r})
+frame = session.range(1_500_000).selectExpr("cast(id AS string) AS k", "60L AS n")
+asked = dict(key="k", count="n", epsilon=1.0, delta=1e-9, budget="b", ledger={ledger!r})
+if {folder!r}:
+    named = tamis.release_folder(frame, {folder!r}, **asked).to_spark()
+    print(named.count(), named.select("k").distinct().count(), len(tamis.open({folder!r})))
+else:
+    keys = tamis.release(frame, **asked).to_arrow()["k"].to_pylist()
+    print(len(keys), len(set(keys)), len(keys))
 """
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("folder", ["", "release"])
 def test_a_task_that_is_killed_half_way_neither_loses_nor_doubles_a_key_nor_charges_twice(
-    tmp_path: Path,
+    tmp_path: Path, folder: str
 ) -> None:
     from tamis.engines.spark.session import _LOCAL
 
-    ledger, mark = str(tmp_path / "ledger.sqlite"), str(tmp_path / "killed")
+    ledger, marks = str(tmp_path / "ledger.sqlite"), tmp_path / "marks"
+    marks.mkdir()
     with open_ledger(ledger) as opened:
         opened.create("b", 5.0, 1e-6, "element")
-    settings = {**_LOCAL, "spark.sql.shuffle.partitions": "4"}
-    code = KILLED.format(settings=settings, mark=mark, ledger=ledger)
+    code = KILLED.format(
+        settings={**_LOCAL, "spark.sql.shuffle.partitions": "2"},
+        marks=str(marks),
+        ledger=ledger,
+        folder=folder and str(tmp_path / folder),
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert Path(mark).exists(), "no task was killed"
-    assert done.stdout.split() == ["4000", "4000"]
+    tasks = {path.name for path in marks.iterdir()}
+    assert "killed" in tasks, "no task was killed"
+    assert tasks >= {"0-0", "1-0"}, "there was one task only"
+    assert tasks & {"0-1", "1-1"}, "no task ran again"
+    assert done.stdout.split() == ["1500000"] * 3
     with open_ledger(ledger) as opened:
         assert len(opened.history("b")) == 1
 

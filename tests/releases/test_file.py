@@ -496,6 +496,6 @@ def test_what_is_not_a_release_is_refused(content: bytes, tmp_path: Path) -> Non
 
 
 def test_a_path_without_a_file_is_refused(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "no.parquet"):
-        with pytest.raises(tamis.BadData, match="there is no file"):
+    for path, why in ((tmp_path, "is a folder"), (tmp_path / "no.parquet", "there is no file")):
+        with pytest.raises(tamis.BadData, match=why):
             tamis.open(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from typing import Any
 
@@ -104,3 +105,17 @@ def test_bad_frequencies_are_refused_by_name(frequency: Any) -> None:
     for question in (plan.reporting, plan.interval, plan.bias, plan.error, plan.expected):
         with pytest.raises(tamis.InvalidInput, match="frequency"):
             question(frequency)
+
+
+@pytest.mark.parametrize("scheme", [tamis.Everything(), tamis.Ppswor(0.05)], ids=repr)
+def test_a_plan_that_was_used_can_be_sent_elsewhere(scheme: tamis.Ppswor) -> None:
+    made = tamis.plan(epsilon=1.0, delta=1e-6, scheme=scheme)
+    before = made.certificate.verify(), made.half, made.estimator.values([3]).tolist()
+    draw(made.mechanism, np.array([5, 3000]))
+    sent = pickle.loads(pickle.dumps(made))
+    assert sent == made
+    assert before == (
+        sent.certificate.verify(),
+        sent.half,
+        sent.estimator.values([3]).tolist(),
+    )

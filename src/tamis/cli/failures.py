@@ -13,6 +13,7 @@ from tamis.privacy.errors import (
     InvalidInput,
     LedgerDamaged,
     LedgerUnavailable,
+    ReleaseFailed,
     StoreUnavailable,
 )
 from tamis.privacy.verify import Refused
@@ -37,6 +38,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (EngineMissing, MISSING),
     (Failed, FAILED),
     (Refused, FAILED),
+    (ReleaseFailed, FAILED),
     (LedgerDamaged, FAILED),
     (LedgerUnavailable, FAILED),
     (StoreUnavailable, FAILED),

@@ -29,10 +29,10 @@ def into_folder(
     import tamis
 
     made = tamis.release_folder(paths, folder.rstrip("/\\"), **asked)
-    named = made.to_spark().count()
-    streams.say(f"{counted(named, 'key')} named; {result.promise(made.guarantee)}")
     result.tell_charge(made.about.entry)
     streams.say(f"written: {folder}")
+    named = made.count()
+    streams.say(f"{counted(named, 'key')} named; {result.promise(made.guarantee)}")
     first = made.top(streams.FIRST) if show else None
     if json:
         about = made.about.describe()

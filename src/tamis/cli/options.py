@@ -77,6 +77,14 @@ Output = Annotated[
     str | None,
     Parameter(name=("--output", "-o"), help="The file to write; - is standard output."),
 ]
+FileOrFolder = Annotated[
+    str | None,
+    Parameter(
+        name=("--output", "-o"),
+        help="The file to write; - is standard output, a name with / at its end a folder that "
+        "Spark writes.",
+    ),
+]
 Format = Annotated[
     Literal["parquet", "csv", "json"] | None,
     Parameter(help="What is written. By default the name of the file decides, then Parquet."),

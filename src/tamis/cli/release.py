@@ -39,7 +39,7 @@ def release(
     ] = None,
     bound_share: Annotated[float | None, Parameter(help=_BOUND)] = None,
     elements_per_key: o.ElementsPerKey = 1,
-    output: o.Output = None,
+    output: o.FileOrFolder = None,
     format: o.Format = None,
     force: o.Force = False,
     show: o.Show = False,

@@ -13,6 +13,7 @@ from tamis.cli.failures import Failed
 from tamis.cli.streams import STANDARD
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.privacy.verify import Refused
+from tamis.releases.writing import in_folder
 
 EXAMPLES = """Examples:
   tamis verify release.parquet
@@ -43,7 +44,7 @@ def verify(
     it with a published one. The exit code is 0 if all holds, 1 if it was refused,
     and 4 if there is nothing to check.
     """
-    is_release = file != STANDARD and (_in_folder(file) or _start(file) == _PARQUET)
+    is_release = file != STANDARD and (in_folder(file) or _start(file) == _PARQUET)
     if digest is not None and not is_release:
         raise InvalidInput("--digest is for a release or a summary; a certificate has none.")
     try:
@@ -60,10 +61,6 @@ def verify(
         streams.put(f"verified: {said['checked']}")
         if is_release:
             streams.put(f"digest: {said['digest']}")
-
-
-def _in_folder(path: str) -> bool:
-    return (Path(path) / "_tamis").is_dir()
 
 
 def _start(path: str) -> bytes:
@@ -91,11 +88,11 @@ def _release(path: str) -> dict[str, str]:
 
 def _digest(path: str, opened: Any) -> str:
     """That of the file, or of the folder, which has one for each of its files."""
-    if not _in_folder(path):
+    if not in_folder(path):
         return str(opened.digest)
-    from tamis.releases.folder import digest_of
+    from tamis.releases.folder.reading import stated_digest
 
-    return digest_of(path)
+    return stated_digest(path)
 
 
 def _certificate(text: str) -> dict[str, str]:

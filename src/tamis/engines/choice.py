@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from tamis.engines.protocol import Engine, Progress
-from tamis.engines.spark.session import is_frame
+from tamis.engines.protocol import Engine, NumbersEngine, Progress
+from tamis.sampling.spark import is_frame
 
-Choice = Engine | Literal["duckdb", "spark"] | None
+Name = Literal["duckdb", "spark"]
+Choice = Engine | Name | None
 NAMES = ("duckdb", "spark")
 
 
@@ -21,6 +22,15 @@ def engine_for(
     if choice is not None and not isinstance(choice, str):
         yield choice
         return
+    with made_for(data, choice, memory, threads, progress) as made:
+        yield made
+
+
+@contextmanager
+def made_for(
+    data: Any, choice: Name | None, memory: str | None, threads: int | None, progress: Progress
+) -> Iterator[NumbersEngine]:
+    """An engine of tamis, which is closed afterwards."""
     if choice == "spark" or (choice is None and is_frame(data)):
         from tamis.engines.spark.engine import Spark
 

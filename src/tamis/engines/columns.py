@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tamis.engines.condition import unknown
 from tamis.engines.protocol import Request
-from tamis.engines.source import identifier
+from tamis.engines.source import advised, identifier
 from tamis.privacy.errors import BadData, InvalidInput
 
 Types = dict[str, str]
@@ -107,12 +107,14 @@ class Columns:
         """Conditions on counts that must not hold, and what to say then."""
         floating = self.kind(self.request.count or "") in FLOATS
         missing = "many IS NULL" + (f" OR {self._nan('many')}" if floating else "")
+        small, large = "many < 1", f"many > {2**53 if floating else 2**62}"
+        # what is infinite has no whole part for Spark
+        fraction = f"CASE WHEN {small} OR {large} THEN false ELSE many <> floor(many) END"
         return {
             missing: NO_NUMBER,
-            "many < 1": "values below 1; leave out keys that do not occur",
-            "many <> floor(many)": "fractions; give whole numbers",
-            f"many > {2**53 if floating else 2**62}": "values that are too large to be exact; "
-            "use a coarser unit",
+            small: "values below 1; leave out keys that do not occur",
+            fraction: "fractions; give whole numbers",
+            large: "values that are too large to be exact; use a coarser unit",
         }
 
     def no_unit(self) -> str:
@@ -123,9 +125,12 @@ class Columns:
     def lost(self) -> BadData:
         """What to say if there is such a row."""
         unit = self.request.unit or ""
+        there = f"{advised(unit)} IS NOT NULL"
+        if self.kind(unit) in FLOATS:
+            there += f" AND NOT isnan({advised(unit)})"
         return BadData(
             f"unit {unit!r} is missing in some rows: whom they belong to is not known; leave them "
-            f"out with where={unit + ' IS NOT NULL'!r}, or repair them."
+            f"out with where={there!r}, or repair them."
         )
 
     def _nan(self, column: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import duckdb
 
-from tamis.engines.attempt import attempt
 from tamis.privacy.errors import InvalidInput, meant
+from tamis.sampling.attempt import attempt
 
 _AROUND = "tamis_condition"  # a condition is parsed as its one argument, so it cannot reach out
 _BEFORE = "SELECT 1 FROM data WHERE "

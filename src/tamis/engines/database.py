@@ -11,10 +11,10 @@ import duckdb
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.engines.attempt import attempt
 from tamis.engines.protocol import Progress
 from tamis.engines.source import Source, text
 from tamis.privacy.errors import BadData, InvalidInput, shown
+from tamis.sampling.attempt import attempt
 
 Fetch = Literal["fetchall", "fetchnumpy", "to_arrow_table"]
 

@@ -9,7 +9,6 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tamis.engines.attempt import attempt
 from tamis.engines.columns import Columns, Types
 from tamis.engines.condition import check_condition, columns_of
 from tamis.engines.database import Database
@@ -28,6 +27,7 @@ from tamis.engines.protocol import (
 from tamis.engines.source import Source, source_of
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import column_of
+from tamis.sampling.attempt import attempt
 
 AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time, at most
 _BYTES = 48  # for each of them, beside what DuckDB uses

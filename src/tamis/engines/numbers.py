@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tamis.engines.columns import FLOATS, NUMBERS
 from tamis.engines.condition import unknown
-from tamis.engines.source import identifier
+from tamis.engines.source import advised, identifier
 from tamis.privacy.errors import BadData, InvalidInput
 
 Floats = npt.NDArray[np.float64]
@@ -25,6 +25,7 @@ class Numbers:
     names: tuple[str, ...]
     types: dict[str, str]
     listed: bool = True  # whether names may be shown: those of a file may be its first row
+    finite: str = "isfinite({})"  # in the words of the engine
 
     def __post_init__(self) -> None:
         for name in self.names:
@@ -60,11 +61,11 @@ class Numbers:
 
     def refused(self, name: str) -> BadData:
         """What to raise if a column holds what is not a finite number."""
-        number, kind = identifier(name), self._kind(name)
+        number, kind = advised(name), self._kind(name)
         finite = f"{number} IS NOT NULL"
         if kind in (*FLOATS, _TEXT):
             text = f"TRY_CAST({number} AS DOUBLE)"
-            finite = f"isfinite({text if kind == _TEXT else number})"
+            finite = self.finite.format(text if kind == _TEXT else number)
         return BadData(
             f"column {name!r} holds what is not a finite number in some rows (NULL, NaN, infinite "
             f"or text): repair them, or leave them out with where={finite!r}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -69,7 +69,7 @@ class Frequencies(Protocol):
 
 
 @runtime_checkable
-class Scattered(Frequencies, Protocol):
+class ScatteredFrequencies(Frequencies, Protocol):
     """Frequencies of cells that are on many machines, and need not leave them."""
 
     @property
@@ -85,8 +85,8 @@ class Scattered(Frequencies, Protocol):
         """
         ...
 
-    def among(self, cells: Ints) -> Ints:
-        """Those of these cells that are there, in any order."""
+    def absent(self, cells: Ints) -> Ints:
+        """The places of those of these cells that hold nothing, in their order."""
         ...
 
 
@@ -133,3 +133,16 @@ class Engine(Protocol):
     def count(self, data: Any, request: Request, table: str | None = None) -> Counted: ...
 
     def close(self) -> None: ...
+
+
+class NumbersEngine(Engine, Protocol):
+    """An engine that also reads points."""
+
+    def numbers(
+        self, data: Any, names: Sequence[str], where: str | None = None, table: str | None = None
+    ) -> Any:
+        """These columns of all rows, as floats; refused if one is missing or not finite.
+
+        An array, or rows that stay where they are (`tamis.importance.kmeans.elsewhere`).
+        """
+        ...

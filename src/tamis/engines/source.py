@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tamis.engines.attempt import attempt
 from tamis.privacy.errors import BadData, InvalidInput
+from tamis.sampling.attempt import attempt
+from tamis.sampling.spark import is_frame
 
 _READERS = {
     ".parquet": "read_parquet",
@@ -68,14 +69,24 @@ def source_of(data: Any, table: str | None = None) -> Source:
         return _files(paths, table)
     if table is not None:
         raise InvalidInput("table names a table of a DuckDB database file; data is not a path.")
+    if is_frame(data):  # all of its rows would come to the driver
+        raise InvalidInput(
+            'data is a DataFrame of Spark: leave out engine, or give "spark", and it is counted '
+            "there."
+        )
     if type(data).__name__ == "DuckDBPyRelation" or hasattr(data, "__arrow_c_stream__"):
         return Source('temp."data"', registered=data)
-    if hasattr(data, "collect") and hasattr(data, "lazy"):
-        raise InvalidInput("data is a LazyFrame; call collect() first.")
+    check_collected(data)
     raise InvalidInput(
         "data must be a path, a DuckDB relation or a table of Arrow, pandas or polars, "
         f"not {type(data).__name__}."
     )
+
+
+def check_collected(data: Any) -> None:
+    """Refuse what has not been computed yet."""
+    if hasattr(data, "collect") and hasattr(data, "lazy"):
+        raise InvalidInput("data is a LazyFrame; call collect() first.")
 
 
 def paths_of(data: Any) -> list[str] | None:
@@ -230,6 +241,15 @@ def _suffix(path: str) -> str:
 def text(value: str) -> str:
     """A string in SQL."""
     return "'" + value.replace("'", "''") + "'"
+
+
+def advised(name: str) -> str:
+    """A name in SQL that is shown to users: in quotes only if it needs them.
+
+    >>> advised("user_id"), advised("user id")
+    ('user_id', '"user id"')
+    """
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else identifier(name)
 
 
 def identifier(name: str) -> str:

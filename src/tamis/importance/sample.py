@@ -27,6 +27,7 @@ from tamis.importance.tables import Files, Paths, Progress, at_once, check_names
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, InvalidInput, meant, shown
 from tamis.sampling.arrow import quoted
+from tamis.sampling.spark import at_rest, guarded, is_frame
 
 _PLACES = 53
 _UNUSED = np.uint64(64 - _PLACES)
@@ -73,21 +74,23 @@ def sample_table(data: Any, columns: Sequence[str], sampler: Sampler) -> Weighte
     task that Spark runs again tosses anew, but one result of it is taken, whole.
     """
     _check_sampler(sampler)
-    if hasattr(data, "mapInArrow"):
+    if is_frame(data):
         return _joined([_on_spark(data, columns, sampler)], len(check_names(columns)))
     return poisson(points_of(data, columns), sampler)
 
 
+@guarded
 def _on_spark(frame: Any, columns: Sequence[str], sampler: Sampler) -> tuple[Floats, Floats]:
     """The sample of a frame; rows that cannot be sampled come back with a weight of 0."""
     names = check_names(columns)
+    at_rest(frame)
     if missing := [name for name in names if name not in frame.columns]:
         raise InvalidInput(f"data has no column {missing[0]!r}.{meant(missing[0], frame.columns)}")
 
     def tossed(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             try:
-                found = _tossed(points_of(pa.Table.from_batches([batch]), names), sampler)
+                found = _tossed(points_of(pa.Table.from_batches([batch]), places), sampler)
             except InvalidInput:  # said by the driver: Spark would log it with all that it holds
                 found = np.zeros((1, len(names))), np.zeros(1)
             sides = [*found[0].T, found[1]]
@@ -97,7 +100,8 @@ def _on_spark(frame: Any, columns: Sequence[str], sampler: Sampler) -> tuple[Flo
 
     places = [f"x{n}" for n in range(len(names))]
     schema = ", ".join(f"{place} double" for place in (*places, "weight"))
-    sample = frame.select(*map(quoted, names)).mapInArrow(tossed, schema).toArrow()
+    rows = frame.select(*map(quoted, names)).toDF(*places)
+    sample = rows.mapInArrow(tossed, schema).toArrow()
     weights = sample.column("weight").to_numpy()
     if (weights == 0).any():
         raise BadData(

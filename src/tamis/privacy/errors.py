@@ -15,6 +15,10 @@ class BadData(InvalidInput):
     """The data could not be read, or holds what cannot be counted."""
 
 
+class ReleaseFailed(Exception):
+    """A release could not be finished after it was charged: what it cost stays spent."""
+
+
 class BudgetRefused(Exception):
     """A release would spend more than its budget allows; nothing was charged."""
 

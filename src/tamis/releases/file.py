@@ -79,6 +79,8 @@ def _write(table: pa.Table, about: Described, file: BinaryIO) -> None:
 def read(path: str | Path) -> tuple[pa.Table, AnyAbout]:
     """The table and what the file says about itself; what does not fit together is refused."""
     if not as_path(path).is_file():
+        if Path(path).is_dir():
+            raise BadData(f"{str(path)!r} is a folder, and holds no release that was finished.")
         raise BadData(f"there is no file {str(path)!r}; check the path.")
     try:
         table = pq.read_table(path, partitioning=None)

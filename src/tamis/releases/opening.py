@@ -13,7 +13,7 @@ from tamis.releases.collected.collected import Collected
 from tamis.releases.release import Release
 from tamis.releases.summary.about import AboutSummary
 from tamis.releases.summary.summary import Summary, read_nodes
-from tamis.releases.writing import as_path
+from tamis.releases.writing import in_folder
 from tamis.weighted.sample import PrivateSample
 
 
@@ -22,8 +22,8 @@ def open_release(path: str | Path) -> Any:
 
     What was changed in it is refused: the rows, and what it says about itself, must fit the digest.
     """
-    if (as_path(path) / "_tamis").is_dir():  # what Spark has written
-        from tamis.releases.folder import open_folder
+    if in_folder(path):
+        from tamis.releases.folder.reading import open_folder
 
         return open_folder(path)
     table, about = file.read(path)

@@ -11,6 +11,8 @@ from typing import BinaryIO
 
 from tamis.privacy.errors import InvalidInput, shown
 
+INSIDE = "_tamis"  # the folder in the folder of a release: what it says about itself
+
 
 @contextmanager
 def whole_file(path: str | Path, private: bool = False) -> Iterator[BinaryIO]:
@@ -45,6 +47,11 @@ def as_path(path: object) -> Path:
             f"path must name a file, as text or as a pathlib.Path, not {shown(path)}."
         )
     return Path(path)
+
+
+def in_folder(path: str | Path) -> bool:
+    """Whether this is a release in a folder, which Spark has written."""
+    return (as_path(path) / INSIDE).is_dir()
 
 
 def _unwritable(path: str | Path, error: OSError) -> InvalidInput:

@@ -12,6 +12,7 @@ from tamis.privacy.errors import InvalidInput, meant
 from tamis.sampling.arrow import column_of
 from tamis.sampling.frequencies import check_frequencies
 from tamis.sampling.keys import key_column
+from tamis.sampling.spark import is_frame
 
 _UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)  # messages hold values
 
@@ -58,6 +59,10 @@ def _columns(data: Any) -> pa.Table | Mapping[str, Any]:
         raise InvalidInput(
             "data must map names to columns, not keys to frequencies; "
             "give {'key': list(data), 'frequency': list(data.values())}."
+        )
+    if is_frame(data):  # all of its keys would come to the driver
+        raise InvalidInput(
+            "data is a DataFrame of Spark: tamis.release with count= sanitises it there."
         )
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "to_frame"):
         try:

@@ -37,14 +37,19 @@ def key_column(keys: pa.Array | pa.ChunkedArray | npt.ArrayLike, name: str = "ke
     column = _plain(_column(keys, name))
     if column.null_count:
         raise InvalidInput(f"{name} holds nulls; drop these rows, or give them a key of their own.")
-    allowed = _COMPARABLE if len(column) else _COMPARABLE + _OF_NOTHING
-    if not any(known(column.type) for known in allowed):
-        raise InvalidInput(
-            f"{name} must be text, whole numbers, dates or the like, not {column.type}; "
-            "convert them to text first."
-        )
+    if len(column) or not any(known(column.type) for known in _OF_NOTHING):
+        check_kind(column.type, name)
     _check_text(column, name)
     return column
+
+
+def check_kind(kind: pa.DataType, name: str = "keys") -> None:
+    """Refuse a type that keys cannot have."""
+    if not any(known(kind) for known in _COMPARABLE):
+        raise InvalidInput(
+            f"{name} must be text, whole numbers, dates or the like, not {kind}; "
+            "convert them to text first."
+        )
 
 
 def _check_text(column: Any, name: str) -> None:

@@ -28,8 +28,9 @@ from tamis.privacy import randomness, verify
 from tamis.privacy.errors import InvalidInput, meant
 from tamis.sampling.arrow import column_of, quoted
 from tamis.sampling.frequencies import check_whole
-from tamis.sampling.keys import key_column
+from tamis.sampling.keys import check_kind, key_column
 from tamis.sampling.schemes import Everything, Ppswor, Scheme
+from tamis.sampling.spark import at_rest, guarded
 
 Floats = npt.NDArray[np.float64]
 Words = randomness.Words
@@ -75,13 +76,14 @@ class PpsworStream:
         for start in range(0, len(column), _AT_ONCE):
             self._take(column.slice(start, _AT_ONCE))
 
+    @guarded
     def update_frame(self, frame: Any, key: str) -> None:
         """Draw for each element of a column of a DataFrame of Spark, on its executors.
 
         What may be in the sample comes back from each partition, and is merged here.
         """
-        if key not in frame.columns:
-            raise InvalidInput(f"data has no column {key!r}.{meant(key, frame.columns)}")
+        column, kind = _column(frame, key)
+        self._check_type(kind)
         tau, k = self._tau, self._k
 
         def kept(batches: Iterator[Any]) -> Iterator[Any]:
@@ -92,15 +94,12 @@ class PpsworStream:
             if part._kept is not None:
                 yield from _signed(part._kept).to_batches()
 
-        column = frame.selectExpr(f"{quoted(key)} AS key")
-        kind = column.schema["key"].dataType.simpleString()
-        kind = "bigint" if kind in ("tinyint", "smallint", "int") else kind
-        found = column.mapInArrow(kept, f"key {kind}, word bigint").toArrow()
+        theirs = column.schema["key"].dataType.simpleString()
+        theirs = "bigint" if kind == pa.int64() else theirs
+        found = column.mapInArrow(kept, f"key {theirs}, word bigint").toArrow()
         if found.num_rows:
             words = column_of(found["word"].to_numpy().view(np.uint64))
-            rows = pa.table({"key": key_column(found["key"]), "word": words})
-            self._check_type(rows["key"].type)
-            self._append(rows)
+            self._append(pa.table({"key": key_column(found["key"]), "word": words}))
 
     def merge(self, other: PpsworStream) -> None:
         """Take in the sample of another part of the data, as if both had been one stream."""
@@ -216,14 +215,17 @@ class SecondPass:
         column = key_column(keys)
         if not len(column) or not len(self._keys):
             return
-        if column.type != self._keys.type:
-            raise InvalidInput(
-                f"keys are {column.type} here but the counted keys are {self._keys.type}; "
-                "convert them to one type."
-            )
+        self._check_type(column.type)
         self._waiting.append(column.value_counts())
         if _is_full([len(piece) for piece in self._waiting], len(self._keys)):
             self._settle()
+
+    def _check_type(self, kind: pa.DataType) -> None:
+        if len(self._keys) and kind != self._keys.type:
+            raise InvalidInput(
+                f"keys are {kind} here but the counted keys are {self._keys.type}; "
+                "convert them to one type."
+            )
 
     def merge(self, other: SecondPass) -> None:
         """Add the counts of another part of the data."""
@@ -267,14 +269,15 @@ def _signed(kept: pa.Table) -> pa.Table:
     return pa.table({"key": keys, "word": words})
 
 
+@guarded
 def count_frame(keys: Keys, frame: Any, key: str) -> pa.Table:
     """The exact frequency of each of ``keys`` in a column of a DataFrame of Spark: the second pass.
 
     Elements are counted in each partition, and the counts of these keys come back.
     """
     counted = SecondPass(keys)
-    if key not in frame.columns:
-        raise InvalidInput(f"data has no column {key!r}.{meant(key, frame.columns)}")
+    column, kind = _column(frame, key)
+    counted._check_type(kind)
     wanted = counted._keys
 
     def part(batches: Iterator[Any]) -> Iterator[Any]:
@@ -286,9 +289,20 @@ def count_frame(keys: Keys, frame: Any, key: str) -> pa.Table:
         columns = {"place": column_of(places), "many": column_of(mine._counts[places])}
         yield from pa.table(columns).to_batches()
 
-    found = frame.select(quoted(key)).mapInArrow(part, "place bigint, many bigint").toArrow()
+    found = column.mapInArrow(part, "place bigint, many bigint").toArrow()
     np.add.at(counted._counts, found["place"].to_numpy(), found["many"].to_numpy())
     return counted.table()
+
+
+def _column(frame: Any, key: str) -> tuple[Any, pa.DataType]:
+    """A column of a DataFrame, under the name key, and the type that its keys have here."""
+    at_rest(frame)
+    if key not in frame.columns:
+        raise InvalidInput(f"data has no column {key!r}.{meant(key, frame.columns)}")
+    column = frame.selectExpr(f"{quoted(key)} AS key")
+    kind = key_column(column.limit(0).toArrow()["key"], f"column {key!r}").type
+    check_kind(kind, f"column {key!r}")
+    return column, kind
 
 
 def _is_full(waiting: list[int], kept: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
@@ -36,6 +36,10 @@ class Mechanism:
     scheme: Scheme
     tokens: Tokens = "whole"
     sampler_error: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of: what was found since is found again wherever it is sent."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def elsewhere(self) -> bool:

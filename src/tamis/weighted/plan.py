@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,10 @@ class Plan:
     @property
     def certificate(self) -> Certificate:
         return self.mechanism.certificate
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of: what was found since is found again wherever it is sent."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def estimator(self) -> Centred:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import tamis
 from tamis.importance.kmeans import estimator as estimators
 from tamis.importance.kmeans.estimator import PrivateKMeans
-from tamis.importance.kmeans.grid import Floats, Grid
+from tamis.importance.kmeans.grid import MOST_ROWS, Floats, Grid
 from tamis.importance.sample import poisson
 from tamis.privacy import randomness
 from tamis.privacy.errors import BudgetRefused, InvalidInput
@@ -312,6 +313,50 @@ def test_what_we_refuse_ourselves_is_invalid_input() -> None:
         if said.split(" ")[0] in settings:
             with pytest.raises(InvalidInput, match=said):
                 made(**settings).fit(rows)
+
+
+@dataclass(frozen=True)
+class Far:
+    """Very many rows on other machines, which nobody may ask for."""
+
+    many: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.many, 2
+
+    def total(self, work: Any) -> Any:
+        raise AssertionError("rows were looked at")
+
+    gather = total
+
+
+@pytest.mark.parametrize(
+    ("settings", "many", "said"),
+    [
+        ({"sampler": "full"}, 1000, "are sampled there"),
+        ({"sampler": "optimal"}, MOST_ROWS + 1, "choose a lower rate"),
+        ({"sampler": "uniform", "rate": 0.01}, 101 * MOST_ROWS, "choose a lower rate"),
+        ({"sampler": "coreset"}, 11 * MOST_ROWS, "choose a lower rate"),
+        ({"sampler": "uniform", "rate": 0.001}, 2**37 + 1, "or there are more than"),
+        ({"sampler": "uniform", "rate": 0.001}, 2, "is more than there are rows"),
+    ],
+)
+def test_rows_elsewhere_are_refused_where_their_sample_would_not_fit_and_nothing_is_charged(
+    settings: dict[str, Any], many: int, said: str, ledger: Path
+) -> None:
+    estimator = made(budget="rows", ledger=ledger, **settings)
+    with randomness.using(Forbidden()), pytest.raises(InvalidInput, match=said) as refused:
+        estimator.fit(Far(many))
+    assert history(ledger) == []
+    assert f" {many:,} " not in told(refused.value)
+
+
+def test_rows_elsewhere_whose_sample_fits_are_asked_for_after_the_charge(ledger: Path) -> None:
+    settings: dict[str, Any] = {"sampler": "uniform", "rate": 0.01}
+    with pytest.raises(AssertionError, match="rows were looked at"):
+        made(budget="rows", ledger=ledger, **settings).fit(Far(99 * MOST_ROWS))
+    assert len(history(ledger)) == 1
 
 
 def test_a_ledger_without_a_budget_is_refused(ledger: Path) -> None:

@@ -163,7 +163,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "NULL": (with_value(None), {}, FINITE),
     "text": (pa.table({n: ["1", "a"] for n in COLUMNS}), {}, "TRY_CAST"),
     "a missing whole number": (
-        pa.table({n: pa.array([None, 1]) for n in COLUMNS}), {}, 'where=\'"x" IS NOT NULL\'',
+        pa.table({n: pa.array([None, 1]) for n in COLUMNS}), {}, "where='x IS NOT NULL'",
     ),
     "dates": (points(), {"columns": "d"}, "has no column 'd'; its columns are: x, y, z"),
     "lists": (pa.table({"x": [[1]]}), {"columns": "x"}, "'x' is of type LIST, and must hold num"),

@@ -11,14 +11,14 @@ which of the two was looked at:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
 
-from tamis.engines.attempt import attempt
 from tamis.engines.columns import Columns
 from tamis.engines.numbers import Numbers
 from tamis.engines.protocol import (
@@ -34,13 +34,18 @@ from tamis.engines.protocol import (
 )
 from tamis.engines.spark import frames, work
 from tamis.engines.spark.numbers import SparkNumbers, numbers
-from tamis.engines.spark.session import is_frame, quiet, session
+from tamis.engines.spark.session import session
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, EngineMissing, InvalidInput
 from tamis.sampling.arrow import column_of
+from tamis.sampling.attempt import attempt
+from tamis.sampling.spark import guarded, is_frame, run, setting
 
 _LIMITS = [2**n for n in range(8)]  # of the numbers of keys that a spread tells apart
 _MOST = 2**62
+_PLAIN = ("spark.sql.inMemoryColumnarStorage.compressed", "false")
+_AT_ONCE = ("spark.sql.execution.arrow.maxRecordsPerBatch", str(1 << 16))  # to and from Python
+_READY: WeakSet[Any] = WeakSet()  # sessions whose executors have tamis
 
 
 class Spark:
@@ -68,13 +73,15 @@ class Spark:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @guarded
     def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
         """Read and check all of the data, and count its keys, or the pairs of units and keys."""
         self.close()
         self._turn += 1
         self.step("reading", 0)
-        frame = frames.frame_of(self.session_of(data), data, table)
+        frame = self._frame(data, table)
         columns = Columns(request, frames.types_of(frame), nan="isnan({})")
+        frames.check_unit(frame, request.unit)
         rows = frames.chosen(frame, request.where, columns.types)
         named = run(lambda: frames.named_columns(rows, columns))
         self.step("counting", 30)
@@ -82,6 +89,7 @@ class Spark:
             return _Units(self, columns, named)
         return _Elements(self, columns, named)
 
+    @guarded
     def numbers(
         self,
         data: Any,
@@ -93,10 +101,10 @@ class Spark:
         self.close()
         self._turn += 1
         self.step("reading", 0)
-        frame = frames.frame_of(self.session_of(data), data, table)
+        frame = self._frame(data, table)
         types = frames.types_of(frame)
-        wanted = Numbers(tuple(names), types)
-        return numbers(frames.chosen(frame, where, types), wanted, run, self.keep)
+        wanted = Numbers(tuple(names), types, finite="abs({}) < 1e308")
+        return numbers(frames.chosen(frame, where, types), wanted, self.keep)
 
     def session_of(self, data: Any) -> Any:
         """The session of the data, if it has one."""
@@ -105,6 +113,20 @@ class Spark:
         if self._session is None:
             self._session = session(self._threads, self._memory)
         return self._session
+
+    def _frame(self, data: Any, table: str | None) -> Any:
+        """The data as a frame of a session whose executors have tamis."""
+        there = self.session_of(data)
+        frame = frames.frame_of(there, data, table)
+        if there not in _READY:  # now, and not when a budget has been charged
+            found = run(lambda: there.range(1).mapInArrow(work.ready, "code string").collect())
+            if {code for (code,) in found} != {work.code()}:  # from each part of the range
+                raise EngineMissing(
+                    "the executors have another version of tamis than this one: install the same "
+                    "there, because it is what draws."
+                )
+            _READY.add(there)
+        return frame
 
     def step(self, what: str, percent: float) -> None:
         if self._progress is not None:
@@ -115,6 +137,11 @@ class Spark:
         kept = run(frame.persist)  # Spark may look at small data at once
         self._held.append(kept)
         return kept
+
+    def keep_keys(self, frame: Any) -> Any:
+        """The same for a frame of keys that are there once each: there is little to compress."""
+        with setting(frame, *_PLAIN):
+            return self.keep(frame)
 
     def row(self, frame: Any, asked: dict[str, str]) -> dict[str, Any]:
         """What these expressions over all rows give."""
@@ -131,6 +158,7 @@ class _Counted:
         self._keys, self._joined = columns.keys, False
         self._found: SparkFrequencies | None = None
 
+    @guarded
     def frequencies(self, keys_per_unit: int | None = None) -> Frequencies:
         self._check()
         if self._found is None:
@@ -178,7 +206,7 @@ class _Elements(_Counted):
     def __init__(self, engine: Spark, columns: Columns, rows: Any) -> None:
         super().__init__(engine, columns)
         self._bad = list(columns.bad_counts().items()) if columns.request.count else []
-        self._counts = engine.keep(self._grouped(rows))
+        self._counts = engine.keep_keys(self._grouped(rows))
         self._sizes = self._checked()
 
     def _grouped(self, rows: Any) -> Any:
@@ -216,11 +244,12 @@ class _Elements(_Counted):
     def spread(self) -> Ints:
         raise InvalidInput("only units that are not bounded yet have a spread.")
 
+    @guarded
     def join(self, encode: Encode) -> None:
         from pyspark.sql import functions as f
 
         cells = self._encoded(self._counts.select(*self._keys, "n"), encode)
-        self._counts = self._engine.keep(cells.groupBy(*self._keys).agg(f.sum("n").alias("n")))
+        self._counts = self._engine.keep_keys(cells.groupBy(*self._keys).agg(f.sum("n").alias("n")))
         self._sizes = self._engine.row(self._counts, self._sought)
 
     def _frequencies(self, keys_per_unit: int | None) -> SparkFrequencies:
@@ -242,6 +271,7 @@ class _Units(_Counted):
         if engine.row(self._pairs, {"lost": f"max({columns.no_unit()})"})["lost"]:
             raise columns.lost()
 
+    @guarded
     def spread(self) -> Ints:
         from pyspark.sql import functions as f
 
@@ -256,6 +286,7 @@ class _Units(_Counted):
             found[place] = many
         return found
 
+    @guarded
     def join(self, encode: Encode) -> None:
         from pyspark.sql import functions as f
 
@@ -267,9 +298,10 @@ class _Units(_Counted):
 
         self._engine.step("bounding units", 60)
         asked = self._columns.request
-        kept = self._kept(keys_per_unit or asked.keys_per_unit)
+        most = keys_per_unit or asked.keys_per_unit
         many = f.sum(f.expr(f"least(many, {asked.elements_per_key})")).alias("n")
-        frame = self._engine.keep(kept.groupBy(*self._keys).agg(many))
+        kept = run(lambda: self._kept(most).groupBy(*self._keys).agg(many))
+        frame = self._engine.keep_keys(kept)
         return SparkFrequencies(asked, frame, self._keys, self._engine.row(frame, _SIZES))
 
     def _kept(self, most: int) -> Any:
@@ -292,7 +324,7 @@ _LARGE = {"total": "coalesce(sum(cast(n AS decimal(28, 0))), 0)"}
 
 
 class SparkFrequencies:
-    """Frequencies that stay on the executors. Cells are there once each, too: `Scattered`."""
+    """`ScatteredFrequencies` that stay on the executors. Cells are there once each, too."""
 
     def __init__(
         self, request: Request, frame: Any, keys: list[str], sizes: dict[str, Any]
@@ -301,11 +333,14 @@ class SparkFrequencies:
         self.total, self.largest = int(sizes["total"]), int(sizes["largest"])
         self.many = int(sizes["many"])
 
+    @guarded
     def named(self, draw: Draw) -> tuple[pa.Table, Ints]:
-        found = run(self.drawn(draw).toArrow)
+        with setting(self._frame, *_AT_ONCE):
+            found = run(self.drawn(draw).toArrow)
         tokens = found.column("token").to_numpy()
         return frames.named_table(found.drop_columns("token"), self._request), tokens
 
+    @guarded
     def drawn(self, draw: Draw) -> Any:
         """A frame of the key columns and their tokens, **which is drawn anew at every look**."""
         fields = [field for field in self._frame.schema.fields if field.name in self._keys]
@@ -313,23 +348,30 @@ class SparkFrequencies:
         call = partial(work.named, draw=draw)
         return run(lambda: self._few.mapInArrow(call, f"{schema}, token bigint"))
 
+    @guarded
     def cells(self) -> tuple[Ints, Ints]:
         return self._numbers(run(self._cells.toArrow))
 
+    @guarded
     def stayed(self, choose: Choose) -> tuple[Ints, Ints]:
         call, cells = partial(work.stayed, choose=choose), self._few
-        return self._numbers(run(lambda: cells.mapInArrow(call, cells.schema).toArrow()))
+        with setting(self._frame, *_AT_ONCE):
+            found = run(lambda: cells.mapInArrow(call, cells.schema).toArrow())
+        return self._numbers(found)
 
-    def among(self, cells: Ints) -> Ints:
+    @guarded
+    def absent(self, cells: Ints) -> Ints:
         wanted = pa.table([column_of(codes) for codes in cells], names=self._keys)
+        numbered = wanted.append_column("place", column_of(np.arange(cells.shape[1])))
 
         def looked_up() -> pa.Table:
             from pyspark.sql import functions as f
 
-            few = f.broadcast(self._frame.sparkSession.createDataFrame(wanted))
-            return self._frame.select(*self._keys).join(few, self._keys).toArrow()
+            few = self._frame.sparkSession.createDataFrame(numbered)
+            held = self._frame.select(*self._keys).join(f.broadcast(few), self._keys)
+            return few.select("place").join(held.select("place"), "place", "left_anti").toArrow()
 
-        return work.columns_of(run(looked_up), self._keys)
+        return np.sort(work.columns_of(run(looked_up), ["place"])[0])
 
     @property
     def _cells(self) -> Any:
@@ -342,28 +384,6 @@ class SparkFrequencies:
 
     def _numbers(self, found: pa.Table) -> tuple[Ints, Ints]:
         return work.columns_of(found, self._keys), work.columns_of(found, ["n"])[0]
-
-
-def run(call: Callable[[], Any]) -> Any:
-    """What Spark finds. Its messages may hold data: only an error's kind is told."""
-    with quiet():
-        found = attempt(call, Exception)
-    if not isinstance(found, Exception):
-        return found
-    if isinstance(found, InvalidInput):
-        raise found
-    if "No module named 'tamis" in str(found):
-        raise EngineMissing(
-            "the executors have no tamis: install it there too, or send it with --py-files."
-        )
-    condition = getattr(found, "getCondition", lambda: None)()
-    what = condition or type(found).__name__
-    if str(what).startswith(("CAST_", "ARITHMETIC_", "NUMERIC_", "DIVIDE_")):
-        raise BadData(
-            "a cast or a sum in where=, or in the DataFrame, fails on some row: write "
-            "try_cast(age AS INTEGER) > 30, which gives NULL there."
-        )
-    raise BadData(f"Spark could not read or count the data ({what}).")
 
 
 _: type[Engine] = Spark

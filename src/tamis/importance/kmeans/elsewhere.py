@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 20  # rows: sums of as many have 44 bits at most
 
 
 @runtime_checkable
-class Scattered(Protocol):
+class ScatteredRows(Protocol):
     """Rows of finite numbers on many machines. What they are asked for may be computed twice."""
 
     @property
@@ -42,7 +42,7 @@ class Scattered(Protocol):
 class Elsewhere:
     """Scattered rows, put on a grid: `run.Places`."""
 
-    rows: Scattered
+    rows: ScatteredRows
     grid: Grid
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.importance.checks import share
-from tamis.importance.kmeans.elsewhere import Elsewhere, Scattered
+from tamis.importance.kmeans.elsewhere import Elsewhere, ScatteredRows
 from tamis.importance.kmeans.grid import MOST_ROWS, Floats, Grid
 from tamis.importance.kmeans.plan import USUAL, Schedule, Spending, check_noise, fitting_steps
 from tamis.importance.kmeans.rows import rows_of
@@ -126,34 +126,31 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.purpose = purpose
         self.progress = progress
 
-    def fit(self, X: npt.ArrayLike | Scattered, y: None = None) -> Self:
+    def fit(self, X: npt.ArrayLike | ScatteredRows, y: None = None) -> Self:
         """Find the centres; **each call spends epsilon again**."""
         self._check_settings()
         guarantee = Guarantee(self.epsilon, 0.0, unit="row")
-        rows = X if isinstance(X, Scattered) else self._checked(X, reset=True)
+        rows = X if isinstance(X, ScatteredRows) else self._checked(X, reset=True)
         many, dimensions = rows.shape
         grid = self._grid(dimensions)
         self._check_noise(grid, dimensions, Spending.of(exactly(guarantee.epsilon)))
-        most = _MOST_ELSEWHERE if isinstance(rows, Scattered) else MOST_ROWS
+        most = _MOST_ELSEWHERE if isinstance(rows, ScatteredRows) else MOST_ROWS
         if not self.n_clusters <= many <= most:
             raise InvalidInput(
                 f"n_clusters = {self.n_clusters} is more than there are rows (or there are more "
                 f"than {most:,}); n_samples must be at least n_clusters."
             )
-        if isinstance(rows, Scattered) and self.sampler == "full":
-            raise InvalidInput(
-                "rows that are on many machines are sampled there: choose sampler='optimal', or "
-                "'uniform' with a rate that leaves what fits into memory."
-            )
+        if isinstance(rows, ScatteredRows):
+            self._check_sample(many)
         with Charge(self.budget, self.ledger, self.purpose, guarantee, "k-means") as charge:
             self.entry_ = charge()
             self._search(grid, rows, guarantee)
         return self
 
-    def _search(self, grid: Grid, rows: Floats | Scattered, guarantee: Guarantee) -> None:
+    def _search(self, grid: Grid, rows: Floats | ScatteredRows, guarantee: Guarantee) -> None:
         spending = Spending.of(exactly(guarantee.epsilon))
         there: Here | Elsewhere = (
-            Elsewhere(rows, grid) if isinstance(rows, Scattered) else Here(grid.place(rows))
+            Elsewhere(rows, grid) if isinstance(rows, ScatteredRows) else Here(grid.place(rows))
         )
         middle = middle_of(there, grid.steps, spending)
         if isinstance(there, Here):
@@ -246,6 +243,19 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             raise InvalidInput(
                 f"progress must be a function of (steps done, steps in all), not "
                 f"{shown(self.progress)}."
+            )
+
+    def _check_sample(self, many: int) -> None:
+        """The sample of rows that are elsewhere has to fit here."""
+        if self.sampler == "full":
+            raise InvalidInput(
+                "rows that are on many machines are sampled there: choose sampler='optimal', or "
+                "'uniform' with a rate that leaves what fits into memory."
+            )
+        if self._rate * many > MOST_ROWS:
+            raise InvalidInput(
+                f"with a rate of {self._rate:g}, a sample of more than {MOST_ROWS:,} rows may come "
+                "to one machine: choose a lower rate."
             )
 
     def _check_noise(self, grid: Grid, dimensions: int, spending: Spending) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.errors import EngineMissing, InvalidInput, ReleaseFailed, shown
 from tamis.privacy.guarantee import Guarantee
 from tamis.privacy.ledger import Ledger, open_ledger
 from tamis.privacy.ledger.budget import check_purpose
+
+REFUSALS = (InvalidInput, EngineMissing)  # who is told so has not paid
 
 
 class Charge:
@@ -29,6 +31,7 @@ class Charge:
             raise InvalidInput("ledger and purpose are for a budget: name it with budget=.")
         self._budget, self._guarantee = budget, guarantee
         self._purpose = what if purpose is None else check_purpose(purpose) or what
+        self._charged = False
         self._ledger: Ledger | None = None if budget is None else open_ledger(_place(ledger))
 
     def __enter__(self) -> Charge:
@@ -40,15 +43,28 @@ class Charge:
                 raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if self._ledger is not None:
             self._ledger.close()
+        if self._charged and isinstance(error, REFUSALS):
+            raise after_charge(error) from None
 
     def __call__(self) -> dict[str, Any] | None:
         """Charge, durably; what the release file says of it."""
         if self._ledger is None or self._budget is None:
             return None
-        return self._ledger.charge(self._budget, self._guarantee, self._purpose).describe()
+        entry = self._ledger.charge(self._budget, self._guarantee, self._purpose)
+        self._charged = True
+        return entry.describe()
+
+
+def after_charge(error: Exception) -> ReleaseFailed:
+    """What is raised in place of an error that says that something was refused.
+
+    >>> after_charge(InvalidInput("Spark could not draw."))
+    ReleaseFailed('Spark could not draw. It had been charged: what it cost is spent.')
+    """
+    return ReleaseFailed(f"{error} It had been charged: what it cost is spent.")
 
 
 def _place(ledger: object) -> str | Path | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tamis.engines.spark.session import is_frame
+from tamis.engines.choice import made_for
 from tamis.importance.kmeans.grid import Grid
 from tamis.privacy.errors import InvalidInput, meant, shown
 from tamis.privacy.guarantee import Guarantee, as_float, check_bound
@@ -117,9 +117,8 @@ def kmeans(
         ledger=ledger,
         purpose=purpose,
     )
-    with bar(progress) as report:
-        spark = engine == "spark" or (engine is None and is_frame(data))
-        _fit(found, data, names, where, table, memory, threads, report, spark)
+    with bar(progress) as report, made_for(data, engine, memory, threads, report) as own:
+        _fit(found, own.numbers(data, names, where, table), report)
     about = AboutClusters(
         guarantee,
         found.certificate_,
@@ -139,31 +138,7 @@ def kmeans(
     return Clusters(table_of(names, found.cluster_centers_, found.cluster_sizes_), about)
 
 
-def _fit(
-    found: PrivateKMeans,
-    data: Any,
-    names: tuple[str, ...],
-    where: str | None,
-    table: str | None,
-    memory: str | None,
-    threads: int | None,
-    report: Report,
-    spark: bool,
-) -> None:
-    if spark:
-        from tamis.engines.spark.engine import Spark
-
-        with Spark(memory, threads, report) as engine:
-            _fit_rows(found, engine.numbers(data, names, where, table), report)
-        return
-    from tamis.engines.duckdb import DuckDB
-
-    with DuckDB(memory, threads, report) as embedded:
-        rows = embedded.numbers(data, names, where, table)
-    _fit_rows(found, rows, report)
-
-
-def _fit_rows(found: PrivateKMeans, rows: Any, report: Report) -> None:
+def _fit(found: PrivateKMeans, rows: Any, report: Report) -> None:
     if rows.shape[0] < max(2, found.n_clusters):
         raise InvalidInput(
             f"n_clusters = {found.n_clusters} is more than there are rows, or there are fewer than "

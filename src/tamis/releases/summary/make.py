@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.engines.choice import Choice, engine_for
-from tamis.engines.protocol import Choose, Engine, Frequencies, Request, Scattered
+from tamis.engines.protocol import Choose, Engine, Frequencies, Request, ScatteredFrequencies
 from tamis.privacy.answer import check_coverage
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.privacy.exact import exactly
@@ -33,7 +33,6 @@ from tamis.sparse.planning import Workload, suggest
 from tamis.sparse.ranges import Ranges
 from tamis.sparse.recipe import FLAT, Recipe, choose, sized
 from tamis.sparse.sketch import Sketch
-from tamis.sparse.zeros import without
 
 Ints = npt.NDArray[np.int64]
 Neighbours = Literal["add or remove", "replace"]
@@ -235,7 +234,7 @@ def _drawn(
     order: Order, found: Frequencies, report: Report
 ) -> tuple[Ranges | Sketch, Recipe, tuple[Part, ...]]:
     """Cells that are on many machines stay there, if the method looks at each on its own."""
-    if order.public.apart and isinstance(found, Scattered):
+    if order.public.apart and isinstance(found, ScatteredFrequencies):
         elsewhere = Elsewhere(order.public.domain.packed, found)
         report("drawing", 90)
         recipe, parts = order.estimates(elsewhere)
@@ -252,7 +251,7 @@ class Elsewhere:
     """Cells that hold something, and stay with their engine: `Held`."""
 
     radices: tuple[int, ...]
-    found: Scattered
+    found: ScatteredFrequencies
 
     @property
     def many(self) -> int:
@@ -266,7 +265,7 @@ class Elsewhere:
         return self.found.stayed(choose)
 
     def without(self, cells: Ints) -> Ints:
-        return without(cells, self.found.among(cells))
+        return cells[:, self.found.absent(cells)]
 
 
 def _load(domain: object) -> Domain:

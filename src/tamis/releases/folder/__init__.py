@@ -1,0 +1,1 @@
+"""Releases too large for one file: folders of Parquet files that Spark writes."""
