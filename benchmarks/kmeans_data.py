@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from pyarrow import csv
 
+from benchmarks.peers import files
+from benchmarks.peers.files import SHARED
+
 Floats = npt.NDArray[np.float64]
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # What is known of the columns beforehand: measures of maps, angles, shades, grey values, sensors.
 _FOREST = (
@@ -40,12 +42,12 @@ class Case:
     clusters: int
 
 
-def there(name: str, folder: Path = FOLDER) -> bool:
+def there(name: str, folder: Path = SHARED) -> bool:
     """Whether a real table can be read."""
-    return (folder / f"{name}.csv.gz").exists()
+    return files.there(f"{name}.csv.gz", folder)
 
 
-def table(name: str, folder: Path = FOLDER) -> Floats:
+def table(name: str, folder: Path = SHARED) -> Floats:
     """A real table, scaled by its public ranges and clipped to them; the class is left out."""
     rows = csv.read_csv(folder / f"{name}.csv.gz")
     low, high = np.array(RANGES[name], dtype=np.float64).T

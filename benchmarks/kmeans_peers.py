@@ -19,7 +19,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from benchmarks import kmeans_worker
-from benchmarks.kmeans_data import FOLDER, Case, Floats, absent, cases, cost
+from benchmarks.kmeans_data import Case, Floats, absent, cases, cost
+from benchmarks.peers import files
+from benchmarks.peers.environments import Missing, install
 from tamis import PrivateKMeans
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
@@ -63,7 +65,7 @@ def peers(
             f"true epsilon for one row that is added or removed: median of {repeats} runs (the "
             "worst). Google's has delta = 1e-6 too.",
             *(f"Not run: {reason}" for reason in known.missing),
-            *(f"Not run: {name}, which is not in {FOLDER}." for name in absent()),
+            *(f"Not run: {name}: {files.missing(f'{name}.csv.gz')}." for name in absent()),
             "",
             f"| data | rows | columns | k | epsilon | {heads} |",
             "|---" * (5 + len(methods)) + "|",
@@ -101,8 +103,9 @@ def found(google: Path | None, python: Path | None) -> Iterator[Peers]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         packages = PACKAGES if google is None else (*PACKAGES, *GOOGLE_PACKAGES)
-        ready, reason = (python, "") if python else _environment(place / "environment", packages)
-        if ready is None:
+        try:
+            ready = python or install(sys.executable, place / "environment", packages)
+        except Missing as reason:
             yield Peers({}, (f"diffprivlib and Google's clustering: {reason}",))
             return
         methods = {"diffprivlib": _peer(ready, "diffprivlib", place, None)}
@@ -115,17 +118,6 @@ def found(google: Path | None, python: Path | None) -> Iterator[Peers]:
             for name in ("google", "google-centred"):
                 methods[name] = _peer(ready, name, place, google / CLUSTERING)
         yield Peers(methods, tuple(missing))
-
-
-def _environment(folder: Path, packages: Sequence[str]) -> tuple[Path | None, str]:
-    python = folder / "bin" / "python"
-    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-    for command in ([sys.executable, "-m", "venv", str(folder)], [*pip, *packages]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no reason is given"])[-1]
-            return None, f"no environment could be made: {last}"
-    return python, ""
 
 
 def _peer(python: Path, name: str, folder: Path, checkout: Path | None) -> Method:

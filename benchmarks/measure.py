@@ -30,9 +30,9 @@ status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(json.dumps([took, int(status["VmHWM"].split()[0]) / 1024]))
 """
 _OURS = "duckdb, tamis.releases.make, tamis.releases.summary.make, tamis.engines.duckdb"
-_PLAIN = """
+_QUERY = """
 database = duckdb.connect()
-database.execute("SET enable_progress_bar = false")
+database.execute({quiet!r})
 database.execute({query!r})
 """
 
@@ -71,6 +71,10 @@ class Beside:
         return median(cost.megabytes for cost in self.ours)
 
     @property
+    def plain_megabytes(self) -> float:
+        return median(cost.megabytes for cost in self.plain)
+
+    @property
     def memory(self) -> float:
         """The ratio of what is used of memory."""
         turns = zip(self.ours, self.plain, strict=True)
@@ -107,7 +111,12 @@ def timed(run: Callable[[], object]) -> Cost:
 def grouped(path: str, key: str, out: str, count: str = "count(*)") -> Callable[[], Cost]:
     """The plain GROUP BY of a file, written as Parquet, in a process of its own."""
     query = f"COPY (SELECT {key}, {count} AS n FROM '{path}' GROUP BY {key}) TO '{out}'"
-    return lambda: alone(_PLAIN.format(query=query), "duckdb")
+    return queried(query)
+
+
+def queried(query: str) -> Callable[[], Cost]:
+    """A query of DuckDB in a process of its own."""
+    return lambda: alone(_QUERY.format(quiet=QUIET, query=query), "duckdb")
 
 
 def grouped_table(table: pa.Table, key: str, count: str = "count(*)") -> Callable[[], Cost]:

@@ -1,6 +1,11 @@
 """Build the data, measure, and write the page of results: `make bench`, `make bench-quick`.
 
-python -m benchmarks.run [--quick] [--only WORD ...] [--output benchmarks/results.md]
+python -m benchmarks.run [--quick] [--only PART ...] [--output benchmarks/results.md]
+
+Each section of the page says by which command and on which day it was measured. What is measured
+replaces the section of the same heading and leaves the others as they are, so that a part can be
+measured anew, and a run that is interrupted loses nothing. With --quick the page is
+benchmarks/results-quick.md.
 """
 
 from __future__ import annotations
@@ -11,7 +16,9 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,61 +33,131 @@ from benchmarks import (
     sparse,
     weighted,
 )
-from benchmarks.page import Extent, Section, write
+from benchmarks.page import Extent, Page, Section, read, refusal, rendered, write
 from benchmarks.peers import compare
 
 PAGE = Path(__file__).with_name("results.md")
-PARTS: dict[str, Callable[[Extent], Section]] = {
-    "release": release.main_job,
-    "peers": compare.peers,
-    "sanitising": weighted.sanitising,
-    "building": weighted.building,
-    "summaries": sparse.summaries,
-    "importance": importance.importance,
-    "spark": spark.spark,
-    "scale": scale.scale,
-    "real": real.real,
-    "clients": federated.clients,
-    "collector": collector.collecting,
+QUICK_PAGE = PAGE.with_name("results-quick.md")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is measured by one word of the command line, and the heading of its section."""
+
+    title: str
+    measure: Callable[[Extent], Section]
+
+
+PARTS = {
+    "release": Part("The main job", release.main_job),
+    "peers": Part("Beside other libraries", compare.peers),
+    "sanitising": Part("Sanitising", weighted.sanitising),
+    "building": Part("Building a mechanism", weighted.building),
+    "summaries": Part("Summaries", sparse.summaries),
+    "importance": Part("Importance sampling and k-means", importance.importance),
+    "spark": Part("Spark", spark.spark),
+    "scale": Part("Scale", scale.scale),
+    "real": Part("The optimum, and intervals that hold", real.real),
+    "clients": Part("Clients", federated.clients),
+    "collector": Part("Collector", collector.collecting),
 }
 LONG = ("collector",)  # and not about data: left out of what is quick
 
 
+@dataclass(frozen=True)
+class Run:
+    """How much is measured, where it is written, and whether its text is shown too."""
+
+    extent: Extent
+    page: Path
+    shown: bool
+
+    def part(self, name: str) -> bool:
+        """Measure a part and put it on the page; whether that went well."""
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        begun = time.monotonic()
+        section, fine = self._section(name)
+        title, text = PARTS[name].title, rendered(section, self._measured(name), self.page)
+        if fine or title not in self._there().sections:  # what was measured before stays
+            write(self.page, self._there().replaced(title, text))
+        if self.shown:
+            print(f"## {title}\n\n{text}\n", flush=True)
+        print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+        return fine
+
+    def whole(self, names: Sequence[str], seconds: float) -> None:
+        """Say that everything was measured in one run, and drop what is measured no more."""
+        command = "make bench-quick" if self.extent.quick else "make bench"
+        took = f"All of it by `{command}` in {seconds / 60:.0f} minutes, on {_today()}. "
+        titles = [PARTS[name].title for name in names]
+        write(self.page, self._there().only(_head(took), titles))
+
+    def _section(self, name: str) -> tuple[Section, bool]:
+        part = PARTS[name]
+        try:
+            return part.measure(self.extent), True
+        except Exception as error:  # the others are measured all the same
+            traceback.print_exc()
+            return Section(part.title, f"This part failed ({type(error).__name__})."), False
+
+    def _measured(self, name: str) -> str:
+        """The sentence below a heading; it names the machine where the head names another."""
+        quick = "--quick " if self.extent.quick else ""
+        where = "" if _machine() in self._there().head else f", on {_machine()}"
+        return f"Measured on {_today()} by `python -m benchmarks.run {quick}--only {name}`{where}."
+
+    def _there(self) -> Page:
+        return read(self.page, _head())
+
+
 def main() -> int:
+    asked, names = _asked()
+    run = Run(Extent(asked.quick), Path(asked.output).resolve(), bool(asked.only))
+    start = time.monotonic()
+    try:
+        fine = [run.part(name) for name in names]
+    except KeyboardInterrupt:
+        print(f"interrupted: what was measured is in {asked.output}", file=sys.stderr)
+        return 130
+    if not asked.only and all(fine):
+        run.whole(names, time.monotonic() - start)
+    print(f"written: {asked.output}", file=sys.stderr)
+    return 0 if all(fine) else 1
+
+
+def _asked() -> tuple[argparse.Namespace, list[str]]:
+    """The command line, and the parts that it means."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="what fits into a few minutes")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=[], metavar="PART",
                         help=f"some of: {', '.join(PARTS)}")  # fmt: skip
-    parser.add_argument("--output", type=Path, default=PAGE, help="the page to write")
+    parser.add_argument("--output", help="the page to write, or to replace sections of "
+                        f"(default: {PAGE.name}, or {QUICK_PAGE.name} with --quick)")  # fmt: skip
     asked = parser.parse_args()
-    extent, sections, failed = Extent(asked.quick), list[Section](), list[str]()
-    start = time.monotonic()
+    if asked.output is None:
+        asked.output = str(QUICK_PAGE if asked.quick else PAGE)
+    if reason := refusal(asked.output):
+        parser.exit(2, f"{reason}\n")
     usual = [name for name in PARTS if not (asked.quick and name in LONG)]
-    for name in asked.only or usual:
-        begun = time.monotonic()
-        print(f"{name} ...", file=sys.stderr, flush=True)
-        try:
-            sections.append(PARTS[name](extent))
-        except Exception as error:  # the others are measured all the same
-            traceback.print_exc()
-            failed.append(name)
-            sections.append(Section(name, f"This part failed ({type(error).__name__})."))
-        now = time.monotonic()
-        print(f"{name}: {now - begun:.0f} s", file=sys.stderr, flush=True)
-        write(asked.output, _head(asked.quick, now - start), sections)
-    print(f"written: {asked.output}", file=sys.stderr)
-    return 1 if failed else 0
+    return asked, asked.only or usual
 
 
-def _head(quick: bool, seconds: float) -> str:
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "pyspark", "pyarrow"))
+def _head(took: str = "") -> str:
     return (
-        "# Results\n\n"
-        f"Written by `make {'bench-quick' if quick else 'bench'}` in {seconds / 60:.0f} minutes, "
-        f"on {os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, "
-        f"{libraries}. Times differ between machines and from run to run; a **ratio** is one to "
-        "the plain GROUP BY of DuckDB of the same data, in the same run."
+        f"# Results\n\n{took}Measured on {_machine()}. Times differ between machines and from run "
+        "to run; a **ratio** is one to the plain GROUP BY of DuckDB of the same data, in the same "
+        "run."
     )
+
+
+def _machine() -> str:
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "pyspark", "pyarrow"))
+    cores = f"{os.cpu_count()} cores ({platform.machine()})"
+    return f"{cores}, Python {platform.python_version()}, {libraries}"
+
+
+def _today() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
 if __name__ == "__main__":

@@ -1,189 +1,197 @@
-"""What each stage on Spark costs for a row and for a key, and what that makes of 10^12 rows."""
+"""What each stage on Spark costs for what goes in and out, and what that makes of far more rows."""
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from statistics import median
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-import duckdb
-import numpy as np
-from scipy.optimize import nnls
-
-import tamis
 from benchmarks.charts import slopes
-from benchmarks.measure import QUIET, grouped
 from benchmarks.page import Chart, Extent, Section, table
-from tamis.engines.protocol import Request
-from tamis.engines.spark.engine import Spark
-from tamis.engines.spark.session import session
-from tamis.weighted.tokens import draw
+from benchmarks.scale_fit import Slopes, fitted
+from benchmarks.scale_law import Law, Setting, flows, uniform, zipf
+from benchmarks.scale_stages import CORES, Stage, measured, plain_seconds
 
-CORES, KEYS_PER_UNIT = 2, 4
-ROWS_THEN, KEYS_THEN, CORES_THEN = 10**12, 10**9, 1000
-_REQUESTS = {
-    "rows": Request(("key",)),
-    "units": Request(("key",), "user_id", KEYS_PER_UNIT),
+SHUFFLED = 2 * CORES  # partitions after a shuffle, of a session on this machine
+THEN = Setting(10**12, 10**9, 10**11, 10**5, 10**5)
+CORES_THEN = 1000
+POWER = 1.2
+LAWS: dict[str, Law] = {
+    "all as frequent": uniform(THEN.keys),
+    f"Zipf {POWER:g}": zipf(THEN.keys, POWER),
 }
-# what is done, and by what its cost grows
-_STAGES = {
-    "rows": ("read, group by key", "draw, name"),
-    "units": ("read, group by unit and key", "bound units, group by key", "draw, name"),
+Name = tuple[str, str]
+# what goes in, and what goes out to be shuffled, of each stage
+FLOWS: dict[Name, tuple[str, str]] = {
+    ("rows", "group by key"): ("row", "key of a partition"),
+    ("rows", "draw, name"): ("key", ""),
+    ("units", "group by unit and key"): ("row", "pair of unit and key of a partition"),
+    ("units", "bound units, group by key"): ("pair of unit and key", "key of a partition"),
+    ("units", "draw, name"): ("key", ""),
 }
-_EVENTS = """
-    COPY (
-        SELECT 'query ' || floor(random() * {keys})::BIGINT AS key,
-               floor(random() * {users})::BIGINT AS user_id
-        FROM range({rows})
-    ) TO '{path}'
-"""
-
-
-@dataclass(frozen=True)
-class Size:
-    rows: int
-    keys: int
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Seconds, and megabytes that were shuffled, of one stage at one size."""
-
-    level: str
-    name: str
-    size: Size
-    seconds: float
-    shuffled: float
 
 
 def scale(extent: Extent) -> Section:
-    """Measured at some sizes, and a plane laid through them."""
-    million = extent.pick(200_000, 1_000_000)
-    sizes = [
-        Size(n * million, k * million // 10)
-        for n, k in ((5, 5), (10, 5), (20, 5), (10, 1), (10, 20))
+    """Measured in some settings, fitted, tried on another, and carried on to the one of then."""
+    turns, (some, other) = extent.pick(1, 2), _settings(extent.pick(100_000, 1_000_000))
+    measured(Setting(100_000, 1000, 100, 4, SHUFFLED))  # Java compiles what is used
+    found = [stage for setting in some for stage in measured(setting, turns)]
+    tried = measured(other, turns)
+    lines = {name: fitted([s for s in found if (s.of, s.name) == name]) for name in FLOWS}
+    parts = [
+        _explained(some, turns, plain_seconds(some[1])),
+        _slopes(lines),
+        _trial(other, tried, lines),
+        _then(lines),
+        _NOT_MEASURED,
     ]
-    found = [stage for size in sizes for stage in _measured(size)]
-    plain = _plain(sizes[1])
-    rows, levels = list[tuple[str, ...]](), dict[str, list[float]]()
-    for level, names in _STAGES.items():
-        for name in names:
-            some = [stage for stage in found if (stage.level, stage.name) == (level, name)]
-            per_row, per_key = _slopes(some, [stage.seconds * CORES for stage in some])
-            row_bytes, key_bytes = _slopes(some, [stage.shuffled for stage in some])
-            then = (per_row * ROWS_THEN + per_key * KEYS_THEN) / CORES_THEN
-            moved = row_bytes * ROWS_THEN + key_bytes * KEYS_THEN
-            levels.setdefault(level, []).append(then)
-            rows.append(
-                (
-                    level,
-                    name,
-                    f"{1e6 * per_row:.2f}",
-                    f"{1e6 * per_key:.2f}",
-                    f"{row_bytes:.1f}",
-                    f"{key_bytes:.0f}",
-                    _duration(then),
-                    f"{moved / 1e12:,.1f}",
-                )
-            )
-    heads = ("release of", "stage", "µs of a core for a row", "for a key",
-             "bytes shuffled for a row", "for a key", "10^12 rows, 1,000 cores",
-             "shuffled (TB)")  # fmt: skip
-    sums = "; ".join(f"{level}: {_duration(sum(parts))}" for level, parts in levels.items())
-    rows_used, keys_used = [s.rows for s in sizes], [s.keys for s in sizes]
-    text = (
-        f"Spark local[{CORES}], {min(rows_used):,} to {max(rows_used):,} rows and "
-        f"{min(keys_used):,} to {max(keys_used):,} keys of text, a tenth as many users as rows, "
-        f"{KEYS_PER_UNIT} keys of each. Each stage is timed, and seconds times cores are fitted by "
-        "a constant, a cost for each row and a cost for each key. DuckDB's plain GROUP BY of "
-        f"{sizes[1].rows:,} of these rows takes {1e6 * CORES * plain:.2f} µs of a core for a row. "
-        f"The last two columns are for {_power(ROWS_THEN)} rows and {_power(KEYS_THEN)} keys, from "
-        f"these slopes.\n\n{table(heads, rows)}\n\nAll stages together, {_power(ROWS_THEN)} rows "
-        f"on {CORES_THEN:,} cores: {sums}. That is what computing takes; what is shuffled comes on "
-        "top where the network is slower than that: at 100 MB a second for each core, a TB takes "
-        "10 seconds."
+    points = [_point(stage, lines, stage in found) for stage in (*found, *tried)]
+    chart = Chart("scale", "Seconds of each stage on Spark, by what slopes say", slopes(points))
+    return Section("Scale", "\n\n".join(parts), (chart,), _short(lines))
+
+
+def _short(lines: Mapping[Name, Slopes]) -> str:
+    times = {
+        level: [_duration(sum(_seconds(level, law, lines))) for law in LAWS.values()]
+        for level in ("rows", "units")
+    }
+    said = "; ".join(f"{level}, {' or '.join(many)}" for level, many in times.items())
+    return (
+        f"{_power(THEN.rows)} rows on {CORES_THEN:,} cores (keys: {' or '.join(LAWS)}) would "
+        f"compute for: {said}. That is arithmetic, from slopes that were measured on {CORES} cores."
     )
-    points = [
-        {"of": s.level, "stage": s.name, "rows": s.size.rows, "seconds": s.seconds}
-        for s in found
-        if s.size.keys == sizes[0].keys
+
+
+def _settings(n: int) -> tuple[list[Setting], Setting]:
+    """Those that are fitted, from few pairs to one in almost every row, and one that is not."""
+    few = [Setting(rows, 1000, 100, 4, SHUFFLED) for rows in (4 * n, 20 * n)]
+    many = [
+        Setting(rows, keys, rows // 10, partitions, SHUFFLED)
+        for rows, keys, partitions in (
+            (4 * n, n // 10, 16),
+            (4 * n, 40 * n, 4),
+            (2 * n, 20 * n, 4),
+        )
     ]
-    chart = Chart("scale", "Seconds of each stage on Spark, by the number of rows", slopes(points))
-    return Section("Scale", text, (chart,))
+    return [*few, *many], Setting(8 * n, 4 * n, 8 * n // 10, 8, SHUFFLED)
 
 
-def _measured(size: Size) -> list[Stage]:
-    """Every stage at one size, the quicker of two times."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/events.parquet"
-        _write(size, path)
-        found = list[Stage]()
-        for level, names in _STAGES.items():
-            turns = [_stages(path, level) for _ in range(2)]
-            for name, costs in zip(names, zip(*turns, strict=True), strict=True):
-                found.append(Stage(level, name, size, *min(costs)))
-        return found
+def _explained(some: Sequence[Setting], turns: int, plain: float) -> str:
+    rows, keys = [s.rows for s in some], [s.keys for s in some]
+    parts = [s.partitions for s in some]
+    return (
+        f"Spark local[{CORES}], {len(some)} settings of {min(rows):,} to {max(rows):,} rows, "
+        f"{min(keys):,} to {max(keys):,} possible keys of text, all as frequent, and {min(parts)} "
+        f"to {max(parts)} partitions, {some[0].keys_per_unit} keys of each user: from few keys of "
+        "few users to a key and a user of its own for almost every row. What goes out of a "
+        "partition is counted there first, so that one record goes out for each key, or pair of "
+        "unit and key, *of a partition*: Spark says how many. Seconds "
+        f"(turns: {turns}; the least) times cores are fitted by a constant, a cost for each that "
+        "goes in and one for each that goes out; drawing has one for each key alone. DuckDB's "
+        "plain GROUP BY of "
+        f"{some[1].rows:,} of these rows takes {1e6 * CORES * plain / some[1].rows:.2f} µs of a "
+        "core for a row."
+    )
 
 
-def _stages(path: str, level: str) -> list[tuple[float, float]]:
-    """Seconds and bytes shuffled of each stage, one after the other."""
-    running = session(CORES, "6g")
-    frame, request = running.read.parquet(path), _REQUESTS[level]
-    plan = tamis.plan(1.0, 1e-8, request.keys_per_unit)
-    found, begun = list[tuple[float, float]](), _shuffled(running)
-
-    def done(seconds: float) -> None:
-        nonlocal begun
-        now = _shuffled(running)
-        found.append((seconds, now - begun))
-        begun = now
-
-    with Spark(session=running) as engine:
-        start = time.perf_counter()
-        counted = engine.count(frame, request)
-        done(time.perf_counter() - start)
-        start = time.perf_counter()
-        frequencies = counted.frequencies()
-        if level == "units":  # else there is nothing to do
-            done(time.perf_counter() - start)
-            start = time.perf_counter()
-        frequencies.named(partial(draw, plan.mechanism))
-        done(time.perf_counter() - start)
-    return found
+def _slopes(lines: Mapping[Name, Slopes]) -> str:
+    heads = ("release of", "stage", "in: each", "µs of a core", "bytes shuffled", "out: each",
+             "µs of a core", "bytes shuffled")  # fmt: skip
+    rows = [
+        (
+            *name,
+            into,
+            f"{1e6 * lines[name].seconds_in:.2f}",
+            f"{lines[name].bytes_in:.0f}",
+            out,
+            f"{1e6 * lines[name].seconds_out:.2f}" if out else "",
+            f"{lines[name].bytes_out:.0f}" if out else "",
+        )
+        for name, (into, out) in FLOWS.items()
+    ]
+    return table(heads, rows)
 
 
-def _shuffled(running: Any) -> float:
-    """Bytes that were written for shuffles so far."""
-    executors = running.sparkContext._jsc.sc().statusStore().executorList(False)
-    return float(sum(executors.apply(n).totalShuffleWrite() for n in range(executors.size())))
+def _trial(setting: Setting, tried: Sequence[Stage], lines: Mapping[Name, Slopes]) -> str:
+    """What is said of a setting that was not fitted, beside what was measured."""
+    expected = flows(setting, uniform(setting.keys))
+    heads = ("release of", "stage", "out, expected", "counted", "seconds, predicted", "measured",
+             "MB shuffled, predicted", "measured")  # fmt: skip
+    rows = [
+        (
+            *name,
+            f"{expected[name].out:,.0f}" if stage.shuffles else "",
+            f"{stage.flow.out:,.0f}" if stage.shuffles else "",
+            f"{lines[name].core_seconds(expected[name]) / CORES:.1f}",
+            f"{stage.seconds:.1f}",
+            f"{lines[name].bytes(expected[name]) / 1e6:.0f}",
+            f"{stage.bytes / 1e6:.0f}",
+        )
+        for stage in tried
+        for name in [(stage.of, stage.name)]
+    ]
+    return (
+        f"How far these slopes can be trusted: a setting that was not fitted, {setting.rows:,} "
+        f"rows, {setting.keys:,} possible keys, {setting.users:,} users and {setting.partitions} "
+        "partitions. What goes out is expected from these numbers alone.\n\n" + table(heads, rows)
+    )
 
 
-def _write(size: Size, path: str) -> None:
-    with duckdb.connect() as database:
-        database.execute(QUIET)
-        users = size.rows // 10
-        database.execute(_EVENTS.format(rows=size.rows, keys=size.keys, users=users, path=path))
+def _then(lines: Mapping[Name, Slopes]) -> str:
+    """From the slopes, for keys that are all as frequent and for those of a power law."""
+    heads = ("keys", "release of", "stage", "in (10^9)", "out (10^9)",
+             f"{_power(THEN.rows)} rows, {CORES_THEN:,} cores", "shuffled (TB)")  # fmt: skip
+    rows = [row for name, law in LAWS.items() for row in _carried(name, law, lines)]
+    return (
+        f"Arithmetic, from these slopes: {_power(THEN.rows)} rows in {THEN.partitions:,} "
+        f"partitions, before and after shuffles, on {CORES_THEN:,} cores, {_power(THEN.keys)} "
+        f"possible keys, {_power(THEN.users)} users, {THEN.keys_per_unit} keys of each. Where keys "
+        "are all as frequent, almost every row is a key of its partition, and counting there saves "
+        "nothing, which is the worst case; with a power law it saves most of what rows send, and "
+        "little of what units do.\n\n"
+        f"{table(heads, rows)}"
+    )
 
 
-def _plain(size: Size) -> float:
-    """Seconds for a row of the plain GROUP BY."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/events.parquet"
-        _write(size, path)
-        run = grouped(path, "key", f"{folder}/out.parquet")
-        return median(run().seconds for _ in range(3)) / size.rows
+def _seconds(level: str, law: Law, lines: Mapping[Name, Slopes]) -> list[float]:
+    """What the stages of a release would take then."""
+    expected = flows(THEN, law)
+    names = [name for name in FLOWS if name[0] == level]
+    return [lines[name].core_seconds(expected[name]) / CORES_THEN for name in names]
 
 
-def _slopes(stages: Sequence[Stage], costs: Sequence[float]) -> tuple[float, float]:
-    """The cost of a row and of a key, beside a constant, by least squares; neither is negative."""
-    sizes = [[1.0, stage.size.rows, stage.size.keys] for stage in stages]
-    scales = np.max(sizes, axis=0)
-    found, _ = nnls(np.array(sizes) / scales, np.array(costs))
-    return float(found[1] / scales[1]), float(found[2] / scales[2])
+def _carried(law_name: str, law: Law, lines: Mapping[Name, Slopes]) -> list[tuple[str, ...]]:
+    """A line for each stage, and one for all stages of a release."""
+    expected = flows(THEN, law)
+    rows = list[tuple[str, ...]]()
+    for level in ("rows", "units"):
+        names = [name for name in FLOWS if name[0] == level]
+        seconds = _seconds(level, law, lines)
+        moved = [lines[name].bytes(expected[name]) / 1e12 for name in names]
+        for name, took, many in zip(names, seconds, moved, strict=True):
+            flow, out = expected[name], FLOWS[name][1]
+            ends = (f"{flow.into / 1e9:,.1f}", f"{flow.out / 1e9:,.1f}" if out else "")
+            rows.append((law_name, *name, *ends, _duration(took), f"{many:,.1f}"))
+        total = (f"**{_duration(sum(seconds))}**", f"**{sum(moved):,.1f}**")
+        rows.append((law_name, level, "**all**", "", "", *total))
+    return rows
+
+
+_NOT_MEASURED = (
+    "That is what computing takes on cores like these. Not measured, and on top of it: what spills "
+    "to disk, the memory of an executor, the network (at 100 MB a second for each of "
+    f"{CORES_THEN:,} cores, a TB takes {1e12 / 1e8 / CORES_THEN:.0f} seconds), more than {CORES} "
+    "cores, and very many partitions, each of which has to be started and has a file for others "
+    "to fetch from."
+)
+
+
+def _point(stage: Stage, lines: Mapping[Name, Slopes], known: bool) -> dict[str, object]:
+    return {
+        "of": stage.of,
+        "stage": stage.name,
+        "predicted": lines[stage.of, stage.name].core_seconds(stage.flow) / CORES,
+        "seconds": stage.seconds,
+        "setting": "fitted" if known else "not fitted",
+    }
 
 
 def _duration(seconds: float) -> str:

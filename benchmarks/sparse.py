@@ -11,7 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 import tamis
-from benchmarks.measure import QUIET, Beside, Cost, alone, grouped, grouped_table, in_turns, timed
+from benchmarks.measure import (
+    QUIET,
+    Beside,
+    Cost,
+    alone,
+    grouped,
+    grouped_table,
+    in_turns,
+    queried,
+    timed,
+)
 from benchmarks.page import Extent, Section, table
 
 REPEATS = 3
@@ -21,11 +31,7 @@ _CELLS = """
         FROM range({rows})
     ) TO '{path}'
 """
-_HELD = """
-database = duckdb.connect()
-database.execute("SET enable_progress_bar = false")
-database.execute("CREATE TABLE t AS SELECT home, work, count(*) FROM '{path}' GROUP BY home, work")
-"""
+_HELD = "CREATE TABLE t AS SELECT home, work, count(*) FROM '{path}' GROUP BY home, work"
 _SUMMARY = """
 import tamis
 area = tamis.Domain(home=2000000, work=1000000)
@@ -60,7 +66,7 @@ def _by_method(cells: int) -> list[tuple[str, ...]]:
             database.execute(QUIET)
             database.execute("SELECT setseed(0.5)")
             database.execute(_CELLS.format(rows=cells, path=path))
-        plain, held = grouped(path, "home, work", out), _held(path)
+        plain, held = grouped(path, "home, work", out), queried(_HELD.format(path=path))
         for method in ("filter-priority", "filter", "priority"):
             bare, mine = in_turns(plain, [held, _summary(path, out, method)], REPEATS)
             found.append(
@@ -75,10 +81,6 @@ def _by_method(cells: int) -> list[tuple[str, ...]]:
                 )
             )
     return found
-
-
-def _held(path: str) -> Callable[[], Cost]:
-    return lambda: alone(_HELD.format(path=path), "duckdb")
 
 
 def _summary(path: str, out: str, method: str) -> Callable[[], Cost]:

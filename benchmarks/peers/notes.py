@@ -1,113 +1,159 @@
-"""Where ours stands first, and where not and why."""
+"""How ours stands beside the others, and where it is behind and why."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks.peers.results import TOP, Figure, Result
+from benchmarks.peers.reasons import reason, trade
+from benchmarks.peers.results import Result
+from benchmarks.peers.verdicts import (
+    COLUMNS,
+    ENOUGH,
+    SURE,
+    VERDICTS,
+    Standing,
+    first,
+    standing,
+    value,
+)
 from tamis.privacy.errors import counted
 
-Column = Callable[[Result], Figure | None]
-COLUMNS: dict[str, Column] = {
-    "keys named": lambda r: Figure(-r.keys.value, r.keys.spread),  # so that less is better
-    "error of named keys": lambda r: r.named,
-    f"error of the top {TOP}": lambda r: r.top,
-    "mean absolute error": lambda r: r.absolute,
-    "seconds": lambda r: r.seconds,
-    "memory": lambda r: r.megabytes,
-}
-_WHY = {
-    "mean absolute error": ". Noise of whole numbers around a whole number errs least on average; "
-    "ours is centred where most keys are named, between two whole numbers",
-    "seconds": ". A release opens a database of its own and writes down what is guaranteed, some "
-    "40 ms whatever the data",
-    "memory": ". What is imported (NumPy, SciPy, Arrow, DuckDB) takes 140 MB, and who has which "
-    "key is held as arrays, because bounds are enforced",
-}
-_MOST = 6  # exceptions that are told one by one
+NOBODY = "There was no other library to compare with."
 
 
 @dataclass(frozen=True)
-class Beaten:
-    """A library that is before ours in a column."""
+class Ours:
+    """The names of our rows: the default call, and all of them."""
 
-    ours: Result
-    other: Result
-    column: str
-
-    def said(self) -> str:
-        mine, theirs = (abs(_value(r, self.column)) for r in (self.ours, self.other))
-        where = f"{self.ours.asked.data} with {counted(self.ours.asked.bound, 'key')}"
-        return f"{where}: {self.other.asked.method} {theirs:.3g}, ours {mine:.3g}{self._why()}"
-
-    def _why(self) -> str:
-        fewer, ours = self.other.keys.value, self.ours.keys.value
-        if "error" in self.column and fewer < ours:
-            return f", and it names {fewer:,.0f} keys to {ours:,.0f}"
-        return ""
+    default: str
+    every: tuple[str, ...]
 
 
 def notes(results: Sequence[Result], ours: Sequence[str]) -> str:
-    """A line for each column: the better of our rows beside the best of the others."""
-    cases = list(dict.fromkeys(map(_case, results)))
-    lines = []
-    for column in COLUMNS:
-        beaten, level, names_only = list[Beaten](), 0, 0
-        for case in cases:
-            here = [r for r in results if _case(r) == case and _figure(r, column)]
-            others = [r for r in here if r.asked.method not in ours]
-            mine = _first([r for r in here if r.asked.method in ours], column)
-            other = _first([r for r in others if r.asked.counts], column)
-            bare = _first([r for r in others if not r.asked.counts], column)
-            if mine and other and _value(other, column) < _value(mine, column):
-                if _close(other, mine, column):
-                    level += 1
-                else:
-                    beaten.append(Beaten(mine, other, column))
-            names_only += bool(mine and bare and _value(bare, column) < _value(mine, column))
-        lines.append(_line(column, len(cases), beaten, level, names_only))
-    head = (
-        f"How often ours stands first, in {counted(len(cases), 'comparison')} with the libraries "
-        "that count (the better of our two rows; level: chance alone could have put another "
-        "first):"
+    """A line for each column: the default call, and the better of our rows, beside the others."""
+    rows = Ours(ours[0], tuple(ours))
+    cases = [list(many) for many in _cases(results)]
+    if not any(_standings(column, cases, rows.every, rows) for column in COLUMNS):
+        return NOBODY
+    lines = [line for column in COLUMNS for line in _lines(column, cases, rows)]
+    bought = [trade(case, rows.default, rows.every[-1]) for case in cases]
+    return "\n".join([_HEAD, "", *lines, *_bought([one for one in bought if one])])
+
+
+def short(results: Sequence[Result], ours: Sequence[str]) -> str:
+    """The counts of the better of our rows in each column."""
+    rows, cases = Ours(ours[0], tuple(ours)), [list(many) for many in _cases(results)]
+    found = {column: _standings(column, cases, rows.every, rows) for column in COLUMNS}
+    if not any(found.values()):
+        return NOBODY
+    told = "; ".join(f"{column}: {_counts(many)}" for column, many in found.items() if many)
+    return (
+        "at the same guarantee, the better of two calls of tamis beside the best of the other "
+        f"libraries that count, by data set and bound. {told[0].upper()}{told[1:]}. Where it is "
+        "behind, and why, is said there."
     )
-    return "\n".join([head, "", *lines])
 
 
-def _line(column: str, cases: int, beaten: list[Beaten], level: int, names_only: int) -> str:
-    text = f"- **{column}**: first in {cases - len(beaten) - level} of {cases}"
-    text += f", level in {level}" if level else ""
-    if beaten:
-        told = "; ".join(one.said() for one in beaten[:_MOST])
-        more = f"; and {len(beaten) - _MOST} more" if len(beaten) > _MOST else ""
-        text += f". Not: {told}{more}{_WHY.get(column, '')}"
-    if names_only:
-        text += (
-            f". In {names_only}, one of PyDP's selections is before ours, which are given counts, "
-            "enforce no bound, and say names only"
-        )
-    return text + "."
+_HEAD = (
+    "How ours stands beside the best of the libraries that count: once with the default call alone "
+    "(`tamis`), and once with the better of our two rows, which is another one from column to "
+    "column. Level: the difference is within two standard errors. Not known: it is, but the other "
+    f"library's standard error is more than {SURE:.0%} of its figure; or, whatever the difference, "
+    f"fewer than {ENOUGH} keys were named in all of the runs of one of the two together, too few "
+    "for a standard error to mean much. Times and memory are compared as they were "
+    "measured. Behind is said of every case:"
+)
 
 
-def _case(result: Result) -> tuple[str, int]:
-    return result.asked.data, result.asked.bound
+def _cases(results: Sequence[Result]) -> Iterator[list[Result]]:
+    """Results of the same data and bound."""
+    for case in dict.fromkeys((r.asked.data, r.asked.bound) for r in results):
+        yield [r for r in results if (r.asked.data, r.asked.bound) == case]
 
 
-def _first(results: Sequence[Result], column: str) -> Result | None:
-    return min(results, key=lambda r: _value(r, column), default=None)
+def _standings(
+    column: str, cases: Sequence[Sequence[Result]], rows: Sequence[str], ours: Ours
+) -> list[Standing]:
+    """The best of these rows in each case where another library has a figure."""
+    found = list[Standing]()
+    for case in cases:
+        mine = first([r for r in case if r.asked.method in rows], column)
+        others = [r for r in case if r.asked.counts and COLUMNS[column](r)]
+        others = [r for r in others if r.asked.method not in ours.every]
+        if mine and others:
+            found.append(standing(column, mine, others))
+    return found
 
 
-def _figure(result: Result, column: str) -> Figure | None:
-    return COLUMNS[column](result)
+def _lines(column: str, cases: Sequence[Sequence[Result]], ours: Ours) -> Iterator[str]:
+    default = _standings(column, cases, (ours.default,), ours)
+    better = _standings(column, cases, ours.every, ours)
+    yield (
+        f"- **{column}**: {_counts(default)}; with the better row {_counts(better)}."
+        + _names_only(column, cases, ours)
+        if better
+        else f"- **{column}**: {NOBODY}"
+    )
+    worse = [one for one in better if one.verdict == "behind"]
+    places = {_place(one) for one in worse}
+    more = [one for one in default if one.verdict == "behind" and _place(one) not in places]
+    yield from _told("behind even with the better row", worse)
+    yield from _told("behind with the default call alone", more)
 
 
-def _value(result: Result, column: str) -> float:
-    figure = _figure(result, column)
-    assert figure is not None
-    return figure.value
+def _place(one: Standing) -> tuple[str, int]:
+    return one.ours.asked.data, one.ours.asked.bound
 
 
-def _close(one: Result, other: Result, column: str) -> bool:
-    first, second = _figure(one, column), _figure(other, column)
-    return first is not None and second is not None and first.close(second)
+def _counts(standings: Sequence[Standing]) -> str:
+    each = [(verdict, sum(s.verdict == verdict for s in standings)) for verdict in VERDICTS]
+    told = ", ".join(f"{verdict} in {many}" for verdict, many in each if many)
+    return f"{told} of {len(standings)}"
+
+
+def _told(head: str, standings: Sequence[Standing]) -> Iterator[str]:
+    """A line for each reason, with all cases that it is the reason of."""
+    reasons = dict.fromkeys(map(reason, standings))
+    for why in reasons:
+        these = [one for one in standings if reason(one) == why]
+        yield f"    - {head}: {_cells(these)}. {why}"
+
+
+def _cells(standings: Sequence[Standing]) -> str:
+    """Theirs and ours, by library and data set."""
+    groups: dict[tuple[str, str], list[Standing]] = {}
+    for one in standings:
+        groups.setdefault((one.other.asked.method, one.ours.asked.data), []).append(one)
+    return "; ".join(
+        f"{method} on {data} with {', '.join(map(_cell, many))}"
+        for (method, data), many in groups.items()
+    )
+
+
+def _cell(one: Standing) -> str:
+    theirs, ours = one.figures
+    return f"{counted(one.ours.asked.bound, 'key')} ({theirs:.3g}, ours {ours:.3g})"
+
+
+def _names_only(column: str, cases: Sequence[Sequence[Result]], ours: Ours) -> str:
+    before = 0
+    for case in cases:
+        mine = first([r for r in case if r.asked.method in ours.every], column)
+        bare = first([r for r in case if not r.asked.counts], column)
+        before += bool(mine and bare and value(bare, column) < value(mine, column))
+    if not before:
+        return ""
+    return (
+        f" In {before}, one of PyDP's selections is before ours, which are given counts, enforce "
+        "no bound, and say names only."
+    )
+
+
+def _bought(trades: Sequence[tuple[int, str]]) -> list[str]:
+    if not trades:
+        return []
+    least, most = (pick(keys for keys, _ in trades) for pick in (min, max))
+    where = f"with {least}" if least == most else f"from {least} to {most}"
+    head = f"The default call buys names with error, beside fine tokens, {where} keys per unit: "
+    return ["", head + "; ".join(told for _, told in trades) + "."]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,15 +20,10 @@ HEADS = ("keys per unit", "library", "keys named", "error, named", f"error, top 
 
 @dataclass(frozen=True)
 class Figure:
-    """A mean over runs, and its standard error (NaN if there is too little to tell)."""
+    """A mean over runs and its standard error: NaN if one run does not tell it, None if none is."""
 
     value: float
-    spread: float = math.nan
-
-    def close(self, other: Figure) -> bool:
-        """Whether chance alone could have put one before the other."""
-        spreads = [0.0 if math.isnan(f.spread) else f.spread for f in (self, other)]
-        return abs(self.value - other.value) < 2 * math.hypot(*spreads)
+    spread: float | None = None
 
 
 @dataclass(frozen=True)
@@ -54,39 +50,61 @@ class Result:
     seconds: Figure
     megabytes: Figure
 
+    @property
+    def total(self) -> float:
+        """The keys that all runs have named."""
+        return self.keys.value * self.runs
+
 
 def result_of(asked: Asked, truth: dict[str, int], plain: float, done: Done) -> Result:
-    errors = np.array([
-        (value or 0) - truth[key] for found in done.found for key, value in found.items()
-    ])  # fmt: skip
+    runs = len(done.found)
+    named = list(dict.fromkeys(key for found in done.found for key in found))
     largest = sorted(truth, key=truth.__getitem__, reverse=True)[:TOP]
-    missed = np.array([
-        (found.get(key) or 0) - truth[key] for found in done.found for key in largest
-    ])  # fmt: skip
-    some = asked.counts and len(errors) > 0
+    there = np.array([[key in found for found in done.found] for key in named])
+    there = there.reshape(len(named), runs).astype(np.float64)
+    errors = _errors(named, truth, done) * there
+    some = asked.counts and len(named) > 0
     return Result(
         asked,
         plain,
-        len(done.found),
-        _mean(np.array([len(found) for found in done.found])),
-        _root(errors) if some else None,
-        _root(missed) if asked.counts else None,
-        _mean(np.abs(errors)) if some else None,
+        runs,
+        _mean(there, np.ones(runs)),
+        _root(errors**2, there) if some else None,
+        _root(_errors(largest, truth, done) ** 2) if asked.counts else None,
+        _mean(np.abs(errors), there) if some else None,
         Figure(float(np.median(done.seconds))),
         Figure(done.megabytes),
     )
 
 
-def _mean(values: Floats) -> Figure:
-    spread = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-    return Figure(float(values.mean()), spread)
+def _errors(keys: Sequence[str], truth: dict[str, int], done: Done) -> Floats:
+    """A row for each key, a column for each run; a key that is not named is estimated as 0."""
+    rows = [[(found.get(key) or 0) - truth[key] for found in done.found] for key in keys]
+    return np.array(rows, dtype=np.float64).reshape(len(keys), len(done.found))
 
 
-def _root(errors: Floats) -> Figure:
+def _mean(values: Floats, weights: Floats | None = None) -> Figure:
+    """The sum of the values of keys (rows) in runs (columns) over that of their weights.
+
+    Every library draws for each key on its own, so that what the keys add to the error is added
+    up: each is as far from its own mean over the runs as it is by chance. What is the same in all
+    runs adds nothing, and few runs of many keys tell the error well.
+    """
+    weights = np.ones_like(values) if weights is None else weights
+    total, runs = float(weights.sum()), values.shape[1]
+    mean = float(values.sum()) / total
+    if runs < 2:
+        return Figure(mean, math.nan)
+    residuals = values - mean * weights if weights.shape == values.shape else values
+    squares = float(((residuals - residuals.mean(axis=1, keepdims=True)) ** 2).sum())
+    return Figure(mean, math.sqrt(squares * runs / (runs - 1)) / total)
+
+
+def _root(squares: Floats, weights: Floats | None = None) -> Figure:
     """Of the mean square; its standard error is that of the squares, over twice the root."""
-    squares = _mean(errors**2)
-    root = math.sqrt(squares.value)
-    return Figure(root, squares.spread / (2 * root) if root else math.nan)
+    mean = _mean(squares, weights)
+    root = math.sqrt(mean.value)
+    return Figure(root, (mean.spread or 0.0) / (2 * root) if root else mean.spread)
 
 
 def line(found: Result) -> tuple[str, ...]:
@@ -106,5 +124,5 @@ def line(found: Result) -> tuple[str, ...]:
 
 
 def _shown(figure: Figure, places: int) -> str:
-    spread = "" if math.isnan(figure.spread) else f" ± {figure.spread:.{places}f}"
-    return f"{figure.value:,.{places}f}{spread}"
+    known = figure.spread is not None and not math.isnan(figure.spread)
+    return f"{figure.value:,.{places}f}" + (f" ± {figure.spread:.{places}f}" if known else "")

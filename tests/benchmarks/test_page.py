@@ -7,12 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from benchmarks import run
+from benchmarks import release
 from benchmarks.charts import named_keys, ratios, slopes, times
 from benchmarks.events import Events
 from benchmarks.measure import Cost, alone, grouped, in_turns
-from benchmarks.page import Chart, Extent, Section, table, write
-from benchmarks.scale import Size, Stage, _duration, _slopes
+from benchmarks.page import Chart, Page, Section, charts_of, read, rendered, table, write
 
 
 def test_a_ratio_is_the_median_of_the_ratios_of_turns() -> None:
@@ -49,57 +48,64 @@ def test_keys_have_the_power_law_that_is_asked_for(tmp_path: Path, zipf: float) 
     assert four / many == pytest.approx(ideal, rel=6 * (1 / four + 1 / many) ** 0.5)
 
 
-def test_slopes_are_found_and_none_is_negative() -> None:
-    sizes = [Size(n, k) for n, k in ((5, 5), (10, 5), (20, 5), (10, 1), (10, 20))]
-    stages = [Stage("rows", "x", size, 0.0, 0.0) for size in sizes]
-    exact = [3 + 2 * size.rows + 7 * size.keys for size in sizes]
-    assert _slopes(stages, exact) == pytest.approx((2.0, 7.0))
-    falling = [100.0 - 2 * size.rows for size in sizes]
-    assert min(_slopes(stages, falling)) >= 0
-    assert [_duration(n) for n in (59.6, 600, 9000)] == ["60 s", "10 min", "2.5 h"]
-
-
-def test_a_page_has_its_tables_and_its_charts(tmp_path: Path) -> None:
+def test_a_section_has_its_tables_and_its_charts(tmp_path: Path) -> None:
     points: list[dict[str, object]] = [
         {"rows": 10**6, "keys": "text", "Zipf": 1.2, "of": level, "ratio": 1.5, "seconds": 2.0,
-         "stage": "draw", "data": "log", "keys per unit": 4, "library": "a", "family": "a"}
+         "predicted": 1.5, "setting": "fitted", "stage": "draw", "data": "log", "keys per unit": 4,
+         "library": "a", "family": "a"}
         for level in ("rows", "units")
     ]  # fmt: skip
     drawn = {"ratios": ratios, "keys": named_keys, "times": times, "slopes": slopes}
     charts = tuple(Chart(name, f"shows {name}", draw(points)) for name, draw in drawn.items())
     section = Section("Some", table(("a", "b"), [(1, "**2**")]), charts)
-    write(tmp_path / "page.md", "# Results", [section])
-    text = (tmp_path / "page.md").read_text()
-    assert "| a | b |\n| --- | --- |\n| 1 | **2** |" in text
+    text = rendered(section, "Measured.", tmp_path / "results.md")
+    assert text.startswith(
+        "Measured.\n\n| a | b |\n| --- | --- |\n| 1 | **2** |\n\n![shows ratios]"
+    )
     for name in drawn:
         assert f"![shows {name}](charts/{name}.svg)" in text
         assert "<svg" in (tmp_path / "charts" / f"{name}.svg").read_text()
 
 
-def test_a_part_that_fails_is_told_and_the_others_are_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def broken(extent: Extent) -> Section:
-        raise ValueError("no")
-
-    parts = {"bad": broken, "good": lambda extent: Section("Good", str(extent.pick("q", "f")))}
-    monkeypatch.setattr(run, "PARTS", parts)
-    page = tmp_path / "page.md"
-    monkeypatch.setattr("sys.argv", ["run", "--quick", "--output", str(page)])
-    assert run.main() == 1
-    text = page.read_text()
-    assert "This part failed (ValueError)" in text
-    assert "## Good\n\nq" in text
-    assert "make bench-quick" in text
-    assert "ValueError: no" in capsys.readouterr().err
+def test_charts_of_two_pages_in_a_folder_are_apart(tmp_path: Path) -> None:
+    pages = ("results.md", "results-quick.md", "other.md")
+    folders = ["charts", "charts-quick", "other-charts"]
+    assert [charts_of(tmp_path / page).name for page in pages] == folders
 
 
-def test_the_page_that_is_shipped_has_every_part() -> None:
-    text = run.PAGE.read_text(encoding="utf-8")
-    assert "failed" not in text
-    for title in ("The main job", "Beside other libraries", "Sanitising", "Building a mechanism",
-                  "Summaries", "Importance sampling and k-means", "Spark", "Scale", "Clients",
-                  "Collector"):  # fmt: skip
-        assert f"\n## {title}\n" in text
-    for chart in ("release", "peers-keys", "peers-time", "scale"):
-        assert (run.PAGE.parent / "charts" / f"{chart}.svg").exists()
+def test_names_only_are_hollow_and_that_is_told(tmp_path: Path) -> None:
+    shared: dict[str, object] = {"data": "log", "keys per unit": 4, "keys": 9, "ratio": 1.5}
+    points = [
+        {**shared, "library": f"{name}, Laplace", "family": name} for name in ("OpenDP", "PyDP")
+    ]
+    for draw in (named_keys, times):
+        draw(points).save(str(tmp_path / "some.svg"))
+        text = (tmp_path / "some.svg").read_text()
+        assert "hollow: names only" in text
+        assert text.count('fill-opacity="0"') == 1
+
+
+def test_what_sections_come_to_stands_at_the_top_and_is_never_old(tmp_path: Path) -> None:
+    path = tmp_path / "results.md"
+    fast, plain = Section("Fast", "a table", short="1.2 times."), Section("Plain", "another")
+    texts = {one.title: rendered(one, "Measured.", path) for one in (fast, plain)}
+    write(path, Page("# Results", texts))
+    top = "# Results\n\nIn short:\n\n- **Fast**: 1.2 times.\n\n## Fast\n\nMeasured.\n\n"
+    assert path.read_text().startswith(top)
+    slow = rendered(Section("Fast", "a table", short="2.1 times."), "Measured.", path)
+    write(path, read(path, "").replaced("Fast", slow))
+    assert path.read_text() == (
+        "# Results\n\nIn short:\n\n- **Fast**: 2.1 times.\n\n"
+        "## Fast\n\nMeasured.\n\nIn short: 2.1 times.\n\na table\n\n"
+        "## Plain\n\nMeasured.\n\nanother\n"
+    )
+
+
+def test_the_main_job_comes_to_the_least_and_the_most() -> None:
+    points = [
+        {"of": "rows", "ratio": ratio, "memory": 2.0, "distinct": None} for ratio in (1.26, 1.04)
+    ] + [{"of": "units", "ratio": 4.0, "memory": 7.0, "distinct": 1.5}]
+    said = release._short(points)
+    assert "rows takes 1.0 to 1.3 times the plain GROUP BY" in said
+    assert "Units take 4.0 to 4.0 times, with 7.0 to 7.0 times the memory" in said
+    assert "1.5 to 1.5 times the time" in said

@@ -1,0 +1,93 @@
+"""Why another library is before ours, as far as mechanisms and results tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.peers import laws
+from benchmarks.peers.laws import Error
+from benchmarks.peers.results import Result
+from benchmarks.peers.verdicts import ABSOLUTE, ENOUGH, Standing
+from tamis.privacy.errors import counted
+from tamis.weighted.mechanism import Tokens
+
+_LESS = 0.995  # a law errs less than ours, if its error is below this part of it
+
+_WORTH = 1.1  # by law: what is less is not worth a word, and could be chance in the results
+_TOKENS: tuple[Tokens, Tokens] = ("whole", "fine")
+
+_SECONDS = (
+    "A release of ours enforces the bounds, opens a database of its own and writes down what is "
+    "guaranteed, however little the data; the other enforces no bound in this time."
+)
+_START = (
+    "A release of ours opens a database of its own and writes down what is guaranteed, however "
+    "little the data."
+)
+_MEMORY = (
+    "Ours has imported Arrow, DuckDB, NumPy and SciPy, and holds who has which key as arrays, to "
+    "enforce the bounds."
+)
+_CURVE = (
+    "The default call takes the Gaussian curve here, because it names most keys; its noise is "
+    "wider than that of the other, and than that of fine tokens."
+)
+_PEAK = (
+    "By the laws, too, its noise is less (see below), with its peak at the true count. Ours is the "
+    "law that names most keys: whole steps, the likeliest of them on both sides of the true count. "
+    "What is seen beyond the laws is chance."
+)
+_ALIKE = (
+    "By the laws (see below) a frequent key errs no less there than here: what is seen is chance, "
+    "or comes from rare keys, which are named only if their noise is high."
+)
+_MISSED = "It names more of the most frequent keys, and one that is not named errs by all of it."
+_KEYS = "Its threshold is lower."
+
+
+def reason(one: Standing) -> str:
+    """A sentence."""
+    if one.column == "keys named":
+        return _KEYS
+    if one.column == "seconds":
+        return _START if one.other.asked.method.startswith("PipelineDP") else _SECONDS
+    if one.column == "memory":
+        return _MEMORY
+    return _of_error(one)
+
+
+def _of_error(one: Standing) -> str:
+    keys = one.ours.asked.bound
+    tokens: Tokens = "fine" if "fine" in one.ours.asked.method else "whole"
+    other = laws.others(keys, laws.noise_of(one.other.asked.method))
+    if _of(other, one.column) < _LESS * _of(laws.ours(keys, tokens), one.column):
+        return _CURVE if laws.gaussian_curve(keys, tokens) else _PEAK
+    if one.column not in ("error of named keys", ABSOLUTE) and _more(one):
+        return _MISSED
+    return _ALIKE
+
+
+def _of(error: Error, column: str) -> float:
+    return error.absolute if column == ABSOLUTE else error.root
+
+
+def _more(one: Standing) -> bool:
+    return one.other.keys.value > one.ours.keys.value
+
+
+def trade(case: Sequence[Result], default: str, fine: str) -> tuple[int, str] | None:
+    """The keys per unit, and what the default call gains and loses there beside fine tokens."""
+    rows = {result.asked.method: result for result in case}
+    if default not in rows or fine not in rows:
+        return None
+    one, other = rows[default], rows[fine]
+    if one.named is None or other.named is None or one.keys.value <= other.keys.value:
+        return None
+    whole, fine_tokens = (laws.ours(one.asked.bound, tokens) for tokens in _TOKENS)
+    if whole.root < _WORTH * fine_tokens.root or min(one.total, other.total) < ENOUGH:
+        return None
+    where = f"{one.asked.data} with {counted(one.asked.bound, 'key')}"
+    gained = f"{one.keys.value:,.1f} keys with an error of {one.named.value:.3g}"
+    return one.asked.bound, (
+        f"{where}, {gained} for {other.keys.value:,.1f} with {other.named.value:.3g}"
+    )
