@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-compile
 ALL_CORES := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check unit unit-all docs bench bench-quick papers format clean
+.PHONY: help setup demo test test-all checks-and-docs check unit unit-all docs bench bench-quick papers format clean
 
 help: ## Show this list
 	@echo "tamis: the two commands to know are 'make demo' and 'make test'."
@@ -25,9 +25,12 @@ setup: $(READY) ## Make the environment (every other command does it when needed
 demo: $(READY) ## The main job on real flights: plan, release, ask, report, verify
 	@$(BIN)/tamis demo
 
-test: check docs unit ## Style, types, import rules, docs, and the quick tests
+test: checks-and-docs unit ## Style, types, import rules, docs, and the quick tests
 
-test-all: check docs unit-all ## The same with the slow tests too
+test-all: checks-and-docs unit-all ## The same with the slow tests too
+
+checks-and-docs: $(READY) # each is for one core
+	@$(MAKE) --no-print-directory -j2 check docs
 
 check: $(READY) ## Style, types and import rules only
 	$(BIN)/ruff check .
@@ -51,7 +54,7 @@ docs: $(READY) ## Build the documentation into docs/_build/html; any warning is 
 bench: $(READY) ## Measure everything, beside other libraries too, and write benchmarks/results.md (an hour)
 	$(BIN)/python -m benchmarks.run
 
-bench-quick: $(READY) ## The same with less data, in less than ten minutes
+bench-quick: $(READY) ## The same with less data, into benchmarks/results-quick.md (ten minutes)
 	$(BIN)/python -m benchmarks.run --quick
 
 papers: $(READY) ## Regenerate the figures and tables of the papers

@@ -168,6 +168,7 @@ def examine_good(
     )
 
 
+@pytest.mark.slow
 def test_a_server_that_takes_any_token_would_be_found_out(
     place: str, asked: Asked, released: Asked, tmp_path: Path
 ) -> None:
