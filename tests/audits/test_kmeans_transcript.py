@@ -176,6 +176,7 @@ def test_a_row_loses_no_more_than_epsilon_whatever_is_released(kind: str) -> Non
     assert max(losses) > 0.97, "the worst row was not tried"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "full"])
 def test_a_row_elsewhere_loses_no_more_than_epsilon_either(kind: str) -> None:
     assert [audited(kind, seed, OnePart) for seed in range(60)] == losses_of(kind)

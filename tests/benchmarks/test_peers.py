@@ -45,6 +45,7 @@ def test_a_unit_has_each_key_once_and_no_more_keys_than_the_bound(
     assert sum(data.frequencies(path).values()) == 3
 
 
+@pytest.mark.slow
 def test_ours_is_run_like_all_others(tmp_path: Path) -> None:
     path = tmp_path / "pairs.parquet"
     keys = ["maps"] * 500 + ["news"] * 300 + ["rare"]

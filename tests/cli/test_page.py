@@ -19,7 +19,9 @@ def lines(page: Path = PAGE) -> list[str]:
     return [line.removeprefix(".venv/bin/") for line in found]
 
 
-@pytest.mark.parametrize("page", [PAGE, README], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(PAGE, marks=pytest.mark.slow), README], ids=["cli.md", "README.md"]
+)
 def test_every_line_of_the_page_runs(shell: Shell, folder: Path, page: Path) -> None:
     """In the order of the page."""
     (folder / "public.csv").write_text((folder / "words.csv").read_text())

@@ -30,10 +30,8 @@ def program(*words: str, **options: object) -> subprocess.CompletedProcess[bytes
 
 
 @pytest.mark.parametrize("words", [("--help",), ("release", "--help"), ("--version",)])
-def test_help_comes_quickly(words: tuple[str, ...]) -> None:
-    start = time.perf_counter()
+def test_help_needs_nothing_and_complains_of_nothing(words: tuple[str, ...]) -> None:
     ran = program(*words)
-    assert time.perf_counter() - start < 2  # about 0.25 s on a machine that does nothing else
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
@@ -106,7 +104,7 @@ def test_a_missing_engine_is_named(folder: Path) -> None:
     assert ran.stderr.startswith(b"tamis: the package 'duckdb' is needed")
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", ["", pytest.param("1", marks=pytest.mark.slow)])
 def test_a_reader_that_has_seen_enough_is_no_error(folder: Path, unbuffered: str) -> None:
     lines = "".join(f"key-{n},{5000 + n}\n" for n in range(5000))
     Path("many.csv").write_text(f"k,n\n{lines}")

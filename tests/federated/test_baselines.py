@@ -307,9 +307,9 @@ def test_what_makes_no_sense_is_refused(case: str) -> None:
 def test_ten_million_clients_take_seconds() -> None:
     items = np.random.default_rng(1).integers(0, 2**14, 10**7)
     for made in (CentralNoise(0.1), HadamardResponse(1.0), BernoulliNoise(0.1, 1e-6, 10**7)):
-        start = time.monotonic()
+        start = time.process_time()
         assert made.release(items, 2**14).shape == (2**14,)
-        assert time.monotonic() - start < 10
+        assert time.process_time() - start < 10
 
 
 # --- TrieHH -------------------------------------------------------------------------------------

@@ -244,7 +244,7 @@ def test_a_release_that_is_refused_leaves_no_folder(
     assert {path.name for path in tmp_path.glob("second/_*")} == {"_SUCCESS", "_tamis"}
 
 
-@pytest.mark.parametrize("what", ["file", "release"])
+@pytest.mark.parametrize("what", ["file", pytest.param("release", marks=SLOW)])
 def test_what_others_write_there_meanwhile_stays_and_costs_nothing(
     frame: Any, tmp_path: Path, paid: dict[str, Any], monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:

@@ -176,13 +176,14 @@ def test_a_budget_is_made_once(ledger: Ledger) -> None:
     assert ledger.show("visits").epsilon == 1.0
 
 
-def test_the_two_hundredth_release_is_charged_quickly(ledger: Ledger) -> None:
+@pytest.mark.slow
+def test_the_two_hundredth_release_is_charged_with_little_work(ledger: Ledger) -> None:
     ledger.create("visits", 2.0, 1e-5, "user_id")
     for n in range(199):
         ledger.charge("visits", people(0.005 + n * 1e-5, 1e-9), "")
-    start = time.perf_counter()
+    start = time.process_time()  # whatever else the machine does
     ledger.charge("visits", people(0.01, 1e-9), "")
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_threads_may_share_a_ledger(ledger: Ledger) -> None:
