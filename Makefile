@@ -10,8 +10,8 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-compile --constraint constraints.txt
 
-# a file of tests stays in one process, because its tests may share what they have set up
-ALL_CORES := --numprocesses auto --dist loadfile
+# which tests stay in one process is said in tests/conftest.py
+ALL_CORES := --numprocesses auto --dist loadgroup
 
 DOCS := rm -rf docs/api && $(BIN)/sphinx-build --fail-on-warning --quiet
 

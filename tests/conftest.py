@@ -12,6 +12,17 @@ settings.register_profile("all", max_examples=100)
 settings.load_profile("quick")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file of tests stays in one process, and all that share a Spark do.
+
+    Tests of a file may share what they have set up, and a Spark takes half a minute to be quick.
+    """
+    for item in items:
+        engine = getattr(getattr(item, "callspec", None), "params", {}).get("engine")
+        spark = engine == "spark" or "session" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("spark" if spark else str(item.path)))
+
+
 @pytest.fixture(scope="session")
 def session() -> Any:
     """A Spark, for all tests of a process that ask for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,8 @@ def spark_session() -> Any:
     pytest.importorskip("pyspark", reason="pip install 'tamis[spark]' to test on Spark")
     made = session(2)
     made.conf.set("spark.sql.shuffle.partitions", "2")
+    # Python tells Java whenever it has let go of a frame, during the tests of something else too
+    logging.getLogger("py4j").setLevel(logging.INFO)
     return made
 
 

@@ -16,6 +16,13 @@ PARTS: dict[str, Callable[[], Engine]] = {"duckdb in small parts": lambda: DuckD
 IN_PARTS = ("test_bounding", "test_counting", "test_joining")
 # what is about the formats that DuckDB reads
 DUCKDB_ONLY = ("test_source", "test_interruption")
+# every question to Spark takes a second: these few are asked by the quick tests too
+QUICK_ON_SPARK = (
+    "test_frequencies_may_be_asked_for_with_another_bound",
+    "test_nothing_is_drawn_before_frequencies_are_asked_for",
+    "test_rows_that_belong_to_no_one_may_be_left_out",
+    "test_text_that_is_not_in_utf_8_is_refused_before_any_draw",
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -24,9 +31,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = [*ENGINES, *(PARTS if module.endswith(IN_PARTS) else ())]
         if module.endswith(DUCKDB_ONLY):
             names.remove("spark")
-        # every question to Spark takes a second
-        slow = {name: pytest.mark.slow if name == "spark" else () for name in names}
-        made = [pytest.param(name, marks=slow[name]) for name in names]
+        long = {"spark"} if metafunc.function.__name__ not in QUICK_ON_SPARK else set()
+        made = [pytest.param(name, marks=[pytest.mark.slow][: name in long]) for name in names]
         metafunc.parametrize("engine", made, indirect=True, scope="session")
 
 

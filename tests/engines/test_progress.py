@@ -50,6 +50,7 @@ def test_the_next_data_begins_at_0_again() -> None:
     with DuckDB(progress=lambda _, done: told.append(done)) as engine:
         for _ in range(2):
             engine.count(pa.table({"k": ["a"], "u": [1]}), Request(("k",), "u")).frequencies()
-    assert told == told[: len(told) // 2] * 2
+    steps = [n for n, before in zip(told, [-1.0, *told], strict=False) if n != before]
+    assert steps == steps[: len(steps) // 2] * 2  # a slow machine may tell a step twice
     assert told[0] == 0
     assert told[-1] > 50

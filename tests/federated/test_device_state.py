@@ -201,9 +201,9 @@ except device.Refused as error:
 
 
 def alone(collector: Collector, folder: Path, query: str) -> subprocess.Popen[str]:
-    """A process that has nothing of tamis but the one file."""
-    where = folder / "copied"
-    where.mkdir(exist_ok=True)
+    """A process that has nothing of tamis but the one file, which nobody writes to any more."""
+    where = folder / query
+    where.mkdir()
     assert module.__file__
     shutil.copy(module.__file__, where / "device.py")
     (where / "run.py").write_text(ALONE)
