@@ -20,14 +20,8 @@ from scipy import stats
 
 import tamis
 from tamis.engines import bounding
-from tamis.engines.bounding import (
-    Collision,
-    Keys,
-    Secret,
-    _pack,
-    bounded_counts,
-    spread_of_units,
-)
+from tamis.engines.bounding import _packing, bounded_counts, spread_of_units
+from tamis.engines.codes import Collision, Keys, Secret
 from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Engine, Request
 from tamis.privacy import randomness
@@ -44,6 +38,7 @@ UNITS: dict[str, Callable[[int], int]] = {
     "far apart": lambda n: (n * 0x9E3779B97F4A7C15 % 2**64) - 2**63,
     "at both ends": lambda n: (-(2**63) + n) if n % 2 else (2**63 - 1 - n),
 }
+KINDS = ["usual", "small", "pairs", "alike"]
 ROWS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), min_size=1, max_size=60)
 
 
@@ -86,6 +81,9 @@ def bounded(
     keys = Keys(np.array(hashes, dtype=np.uint64))
     found = bounded_counts(units, codes, keys, k, e, secret)
     assert found.dtype == np.int64
+    known = Keys(np.unique(units).astype(np.uint64))
+    again = bounded_counts(units, codes, keys, k, e, secret, known=known)
+    assert np.array_equal(again, found)
     with pytest.MonkeyPatch.context() as patch:  # few rows are shared by threads too
         patch.setattr(bounding, "_SHARED", 1)
         for threads in (2, 3):
@@ -99,6 +97,8 @@ def hashes_for(kind: str, secret: Secret) -> list[int]:
         return [n * 0xD1B54A32D192ED03 % 2**64 for n in range(10)]
     if kind == "small":
         return list(range(10))
+    if kind == "pairs":  # two each share their first bits
+        return [unscatter(secret, (n // 2 << 58) + n % 2 * 3) for n in range(10)]
     return [unscatter(secret, n) for n in range(10)]  # no short form of these tells them apart
 
 
@@ -118,7 +118,7 @@ def test_a_secret_scatters_one_to_one(secret: Secret, word: int) -> None:
     st.integers(1, 4),
     SECRETS,
     st.sampled_from(list(UNITS)),
-    st.sampled_from(["usual", "small", "alike"]),
+    st.sampled_from(KINDS),
 )
 def test_whole_arrays_are_bounded_as_unit_by_unit(
     rows: list[tuple[int, int]], k: int, e: int, secret: Secret, units: str, kind: str
@@ -129,7 +129,7 @@ def test_whole_arrays_are_bounded_as_unit_by_unit(
 
 
 @settings(deadline=None)
-@given(ROWS, SECRETS, st.sampled_from(list(UNITS)), st.sampled_from(["usual", "small", "alike"]))
+@given(ROWS, SECRETS, st.sampled_from(list(UNITS)), st.sampled_from(KINDS))
 def test_the_spread_of_whole_arrays_is_counted_as_unit_by_unit(
     rows: list[tuple[int, int]], secret: Secret, units: str, kind: str
 ) -> None:
@@ -142,20 +142,21 @@ def test_the_spread_of_whole_arrays_is_counted_as_unit_by_unit(
     assert found.tolist() == wanted
 
 
-def test_all_three_ways_to_pack_units_and_keys_are_tried_above() -> None:
+def test_all_ways_to_pack_units_and_keys_are_tried_above() -> None:
+    """Units by their distance from the least or with codes; keys with three kinds of codes."""
     secret = Secret.fresh()
-    ways = {}
-    for units, kind in (
-        ("from the least on", "usual"),
-        ("far apart", "usual"),
-        ("far apart", "alike"),
-    ):
-        numbers = np.array([UNITS[units](n) for n in range(7)], dtype=np.int64)
-        hashes = np.array(hashes_for(kind, secret), dtype=np.uint64)
-        _, bits, short, names = _pack(numbers, hashes[:7], Keys(hashes), secret)
-        numbered = sorted(short.tolist()) == list(range(10))
-        ways[isinstance(names, np.ndarray), numbered] = bits
-    assert ways == {(False, False): 61, (True, False): 61, (True, True): 61}
+    ways = set()
+    for number in UNITS.values():
+        for kind in KINDS:
+            numbers = np.array([number(n) for n in range(7)], dtype=np.int64)
+            hashes = np.array(hashes_for(kind, secret), dtype=np.uint64)
+            packing = _packing(numbers, Keys(hashes), secret)
+            first = secret.scatter(hashes) >> np.uint64(64 - packing.bits)
+            told_apart = np.array_equal(packing.keys.of(hashes), first)
+            ways.add((packing.bits, packing.keys.slow, told_apart))
+    far = 4 + (64 - 4 - 3) // 2
+    kinds = [(False, True), (False, False), (True, False)]
+    assert ways == {(61, *kinds[0]), (61, *kinds[1])} | {(far, *kind) for kind in kinds}
 
 
 @settings(deadline=None)
@@ -373,10 +374,13 @@ def test_a_key_that_shares_its_hash_with_another_leaves_other_units_as_they_are(
         return repeated(engine, data, Request(("k",), "u", 2), seed)
 
     others = [(unit, key) for unit in range(5) for key in (-1, 3, 4, 5, 6, 7)]
+    both = [(unit, key) for unit in range(10, 20) for key in (-1, 0, 3)]
     for seed in range(5):
         before, after = kept(others, seed), kept([*others, (9, 0)], seed)
         changes = {key for key in before | after if before.get(key) != after.get(key)}
         assert changes == {(0,)}
+        before, after = kept(both, seed), kept([*both, (9, -1)], seed)
+        assert after == before | {(-1,): before[(-1,)] + 1}
 
 
 def test_a_unit_that_shares_its_hash_with_another_leaves_other_units_as_they_are(

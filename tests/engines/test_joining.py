@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tamis
-from tamis.engines.bounding import Cells, Secret, bounded_counts
+from tamis.engines.bounding import bounded_counts
+from tamis.engines.codes import Cells, Secret
 from tamis.engines.protocol import Engine, Frequencies, Ints, Request
 from tamis.privacy import randomness
 from tests.engines.counting import Repeated, table

@@ -8,15 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tamis.engines.bounding import (
-    Cells,
-    Collision,
-    Keys,
-    NumberedKeys,
-    Secret,
-    bounded_counts,
-    spread_of_units,
-)
+from tamis.engines.bounding import bounded_counts, spread_of_units
+from tamis.engines.codes import Cells, Collision, Keys, NumberedKeys, Secret
 from tamis.engines.columns import Columns
 from tamis.engines.database import Database
 from tamis.engines.protocol import Ints
@@ -40,6 +33,7 @@ class Pairs:
         database.step("reading units", 65)
         self._names: npt.NDArray[np.uint64] | None = None
         self._cells: Cells | None = None
+        self._units: Keys | None = None
         self._known, pairs = self._told_apart() or self._numbered()
         self._listed = self._known
         self._keep(pairs, at_once)
@@ -57,7 +51,8 @@ class Pairs:
     def spread(self) -> Ints:
         """How many units have 1, 2, 3 to 4, 5 to 8, ..., 65 to 128, and more keys."""
         parts = self._parts("counting keys", 65, 75)
-        total: Ints = np.sum([spread_of_units(*part, self._known) for part in parts], axis=0)
+        each = [spread_of_units(*part, self._known, self._units) for part in parts]
+        total: Ints = np.sum(each, axis=0)
         return total
 
     def frequencies(self, keys_per_unit: int, elements_per_key: int) -> Ints:
@@ -71,6 +66,7 @@ class Pairs:
                 elements_per_key,
                 secret,
                 self._names,
+                self._units,
                 self._database.threads,
             )
         return total
@@ -83,12 +79,12 @@ class Pairs:
     def _told_apart(self) -> tuple[Keys, str] | None:
         """The keys by their hashes, and the pairs in SQL; None if keys or units share a hash."""
         distinct = f"SELECT DISTINCT owner, {self._owner} AS name FROM {self._rows}"
-        shared = f"SELECT count(*) - count(DISTINCT name) FROM ({distinct})"
         try:
             known = Keys(self._database.column("named", "code"))
+            if not self._columns.numbered:
+                units = self._database.run(f"SELECT name FROM ({distinct})", "fetchnumpy")
+                self._units = Keys(units["name"])
         except Collision:
-            return None
-        if not self._columns.numbered and self._database.number(shared):
             return None
         code = f"hash({', '.join(self._columns.keys)})"
         return known, f"SELECT {self._owner} AS owner, {code} AS code FROM {self._rows}"
