@@ -214,6 +214,28 @@ def test_an_interruption_has_its_code_wherever_it_strikes(
     assert (ran.returncode, ran.stderr) == (128 + number, b"tamis: interrupted.\n")
 
 
+PAID = """
+import os, sys
+import tamis.cli.run
+from tamis.releases import order
+def strike(*_):
+    os.kill(os.getpid(), 2)
+order.draw = strike
+sys.exit(tamis.cli.run.main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on Unix")
+def test_an_interruption_after_the_charge_says_that_it_is_spent(folder: Path) -> None:
+    paid = ("--budget", "b", "--ledger", "l.sqlite")
+    created = ("budget", "create", *paid[1:], "--epsilon", "2", "--delta", "1e-6")
+    assert program(*created, "--unit", "element").returncode == 0
+    command = [sys.executable, "-c", PAID, *RELEASE, *paid, "-o", "out.parquet"]
+    ran = subprocess.run(command, capture_output=True, check=False)
+    said = b"tamis: interrupted. It had been charged: what it cost is spent.\n"
+    assert (ran.returncode, ran.stderr) == (130, said)
+
+
 def test_a_closed_standard_output_is_no_traceback(folder: Path) -> None:
     ran = program("budget", "list", preexec_fn=lambda: os.close(1))
     assert b"Traceback" not in ran.stderr

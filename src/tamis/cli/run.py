@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         streams.give_up()
         return PIPE_CLOSED
     except (Interrupted, KeyboardInterrupt) as reason:
-        streams.say("tamis: interrupted.")
+        streams.say(f"tamis: interrupted.{_notes(reason)}")
         return reason.exit_code if isinstance(reason, Interrupted) else 128 + signal.SIGINT
 
 
@@ -55,7 +55,9 @@ def _run(argv: Sequence[str]) -> int:
         raise
     except Exception as error:
         if _signals:  # DuckDB makes an error of its own of an interruption
-            raise Interrupted(_signals[0]) from None
+            reason = Interrupted(_signals[0])
+            reason.__notes__ = _noted(error)
+            raise reason from None
         return _failed(error, argv)
     return failures.DONE
 
@@ -70,10 +72,19 @@ def _failed(error: Exception, argv: Sequence[str]) -> int:
     code, sentence = failures.explain(error, argv)
     if os.environ.get("TAMIS_DEBUG") == "1":
         streams.say("".join(traceback.format_exception(error)).rstrip())
-    streams.say("tamis: " + " ".join(streams.unmarked(sentence).split()))
+    streams.say("tamis: " + " ".join(streams.unmarked(sentence + _notes(error)).split()))
     with contextlib.suppress(failures.Failed):  # or what is buffered would fail again at the end
         streams.flush()
     return code
+
+
+def _noted(error: BaseException) -> list[str]:
+    return list(getattr(error, "__notes__", []))
+
+
+def _notes(error: BaseException) -> str:
+    """What was added to an error on its way: that something was charged."""
+    return "".join(f" {note}" for note in _noted(error))
 
 
 def _prepare() -> None:

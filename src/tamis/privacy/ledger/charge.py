@@ -11,6 +11,7 @@ from tamis.privacy.ledger import Ledger, open_ledger
 from tamis.privacy.ledger.budget import check_purpose
 
 REFUSALS = (InvalidInput, EngineMissing)  # who is told so has not paid
+SPENT = "It had been charged: what it cost is spent."
 
 
 class Charge:
@@ -48,6 +49,8 @@ class Charge:
             self._ledger.close()
         if self._charged and isinstance(error, REFUSALS):
             raise after_charge(error) from None
+        if self._charged and error is not None:  # an interruption, say
+            error.add_note(SPENT)
 
     def __call__(self) -> dict[str, Any] | None:
         """Charge, durably; what the release file says of it."""
@@ -64,7 +67,7 @@ def after_charge(error: Exception) -> ReleaseFailed:
     >>> after_charge(InvalidInput("Spark could not draw."))
     ReleaseFailed('Spark could not draw. It had been charged: what it cost is spent.')
     """
-    return ReleaseFailed(f"{error} It had been charged: what it cost is spent.")
+    return ReleaseFailed(f"{error} {SPENT}")
 
 
 def _place(ledger: object) -> str | Path | None:
