@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+import scipy  # its optimize is slow to load, and many a release is made without it
 from scipy.special import gammaln, ndtr, ndtri
 
 from tamis.privacy import verify
@@ -159,14 +159,16 @@ def _best_step(epsilon: float, delta: float, k: int) -> tuple[float, float]:
 
     low = epsilon / k
     high = (
-        brentq(lambda s: _excess(s, epsilon, k) - delta / 2, low, epsilon)
+        scipy.optimize.brentq(lambda s: _excess(s, epsilon, k) - delta / 2, low, epsilon)
         if (_excess(epsilon, epsilon, k) > delta / 2)
         else epsilon
     )
     grid = np.geomspace(low, high, 60)
     best = int(np.argmin([half(s) for s in grid]))
     around = (grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)])
-    found = minimize_scalar(half, bounds=around, method="bounded", options={"xatol": 1e-12}).x
+    found = scipy.optimize.minimize_scalar(
+        half, bounds=around, method="bounded", options={"xatol": 1e-12}
+    ).x
     step = min((float(found), float(grid[best])), key=half)
     delta0 = given(step) * (1 - _TIGHTER)
     while verify.optimal_composition(exactly(step), exactly(delta0), k, exactly(epsilon)) > exactly(
@@ -257,7 +259,9 @@ def _first_gift(mu: float, gift: float, m: int) -> float:
             level = GaussianCurve(mu, math.exp(log_delta)).power(level)
         return math.log(level[0]) - math.log(gift)
 
-    return math.exp(brentq(excess, math.log(gift) - math.log(m) - 60, math.log(gift)))
+    return math.exp(
+        scipy.optimize.brentq(excess, math.log(gift) - math.log(m) - 60, math.log(gift))
+    )
 
 
 def _grid(curve: GaussianCurve, guarantee: Guarantee) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
+import scipy  # its optimize is slow to load, and many a release is made without it
 from scipy.special import erfcx, ndtr, ndtri
 
 Floats = npt.NDArray[np.float64]
@@ -88,7 +88,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     while gaussian_delta(high, epsilon) < delta:
         high *= 2
     return float(
-        brentq(
+        scipy.optimize.brentq(
             lambda m: gaussian_delta(m, epsilon) - delta, low, high, xtol=1e-14 * low, rtol=1e-14
         )
     )

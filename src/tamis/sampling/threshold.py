@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy import optimize
+import scipy  # its optimize is slow to load, and many a release is made without it
 
 from tamis.privacy import randomness, verify
 from tamis.privacy.errors import InvalidInput
@@ -172,7 +172,9 @@ def _ppswor_tau(grown: Floats, size: float) -> float:
 
     least = math.log(size) - math.log(float(many @ f))  # because q <= tau f
     most = math.log(math.log1p(size / missing)) - math.log(f[0])  # because q >= q of the smallest
-    root = optimize.brentq(over, least - 1e-3, most + 1e-3, xtol=1e-14, rtol=1e-14, maxiter=500)
+    root = scipy.optimize.brentq(
+        over, least - 1e-3, most + 1e-3, xtol=1e-14, rtol=1e-14, maxiter=500
+    )
     return math.exp(float(root))
 
 
