@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tamis
 from tamis.engines.protocol import Engine, Request
 from tamis.privacy import randomness
+from tests.errors import told
 from tests.sources import Forbidden
 
 COLUMNS_REFUSED: dict[str, tuple[Request, str]] = {
@@ -81,6 +84,18 @@ def test_rows_of_no_one_are_refused_with_advice_that_works(
     assert f"where={advice!r}" in str(refused.value)
     if '"' not in advice:  # Spark reads quotes in its own way, and says so
         assert engine.count(data, Request(("k",), name, where=advice)).frequencies().total == 1
+
+
+@pytest.mark.parametrize("asked", [Request(("k",)), Request(("k",), "u", 2)], ids=["rows", "units"])
+def test_text_that_is_not_in_utf_8_is_refused_before_any_draw(
+    engine: Engine, asked: Request, tmp_path: Path
+) -> None:
+    bad = pa.array([b"secret\xff", b"maps"]).view(pa.string())
+    path = tmp_path / "events.parquet"
+    pq.write_table(pa.table({"k": bad, "u": [1, 2]}), path)
+    with randomness.using(Forbidden()), pytest.raises(tamis.BadData, match="not in UTF-8") as why:
+        engine.count(str(path), asked)
+    assert "secret" not in told(why.value)
 
 
 def test_a_table_that_is_not_computed_yet_is_refused(engine: Engine) -> None:

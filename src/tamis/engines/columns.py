@@ -16,7 +16,10 @@ NUMBERS = (*WHOLE, "UBIGINT", "HUGEINT", "DECIMAL")
 FLOATS = ("FLOAT", "DOUBLE")
 # an ENUM has a list of all its values, and Parquet has no moments in whole seconds
 _CASTS = {"ENUM": "::VARCHAR", "TIMESTAMP_S": "::TIMESTAMP_MS"}
-_MOMENTS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+_MOMENTS = (
+    *("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"),
+    *("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMPTZ_NS"),
+)
 _TIMES = ("DATE", "TIME", "TIME_NS", *_MOMENTS)
 NO_NUMBER = "what is not a number; repair these rows, or leave them out"
 # Asked of the text, which may have a sign: the statistics of Parquet files leave NaN out, so that

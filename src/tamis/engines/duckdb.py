@@ -116,7 +116,13 @@ class DuckDB:
             )
         self._database.attach(source, f"{source.name} cannot be opened as a DuckDB database")
         if source.registered is not None:
-            self._database.show("data", self._arrow(source.registered))
+            rows = self._arrow(source.registered)
+            shown = attempt(lambda: self._database.show("data", rows), duckdb.Error)
+            if isinstance(shown, duckdb.Error):
+                raise BadData(
+                    "data has a column of a type that DuckDB does not know, such as decimals of "
+                    "256 bits: convert it, or leave it out."
+                )
         return source
 
     def _arrow(self, data: Any) -> pa.Table:

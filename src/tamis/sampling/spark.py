@@ -29,6 +29,10 @@ _NEEDED = ("tamis", "numpy", "scipy", "pyarrow", "duckdb")  # by what runs on ex
 _WORDS = {
     "AMBIGUOUS_REFERENCE": "two columns have names that Spark does not tell apart, such as q and "
     "Q: rename one, or leave it out.",
+    "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE": "a key or unit is of a type that Spark does not "
+    "group, such as variants: convert it to text first.",
+    "UNSUPPORTED_TIME_TYPE": "data holds times of day, which Spark does not count: convert them to "
+    "text, or leave them out.",
 }
 
 

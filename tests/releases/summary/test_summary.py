@@ -604,14 +604,21 @@ def test_a_huge_domain_is_no_more_work() -> None:
 
 @pytest.mark.parametrize("method", SKETCHES)
 def test_a_sketch_answers_lists_of_cells(method: str) -> None:
-    summary = made(method, SURE, size=160)
+    """Of nine sketches: some 2 % are off by 3 standard errors, where large cells share a bucket.
+
+    That five of nine are has a probability of 1e-6.
+    """
+    sides, off = ("north", "south"), list[tuple[float, float]]()
     count = truth(lambda row: row["home"] == 2 and row["work"] == "south")
-    one = summary.point(home=2, work="south")
-    assert abs(one.estimate - count) < 6 * one.standard_error + 1
-    sides = ("north", "south")
-    box = summary.range(home=(1, 3), work=sides)
     inside = truth(lambda row: row["home"] in (1, 2, 3) and row["work"] in sides)
-    assert abs(box.estimate - inside) < 6 * box.standard_error + 1
+    for _ in range(9):
+        summary = made(method, SURE, size=160)
+        one = summary.point(home=2, work="south")
+        box = summary.range(home=(1, 3), work=sides)
+        pairs = ((one, count), (box, inside))
+        point, several = (abs(a.estimate - true) / (a.standard_error + 1) for a, true in pairs)
+        off.append((point, several))
+    assert (np.median(off, axis=0) < 3).all()
     same = summary.subset("home BETWEEN 1 AND 3 AND work IN ('north', 'south')")
     assert same == box
     assert len(summary) == 160

@@ -84,6 +84,7 @@ class Spark:
         frames.check_unit(frame, request.unit)
         rows = frames.chosen(frame, request.where, columns.types)
         named = run(lambda: frames.named_columns(rows, columns))
+        frames.check_same(named)
         self.step("counting", 30)
         if request.unit is not None:
             return _Units(self, columns, named)
@@ -104,7 +105,8 @@ class Spark:
         frame = self._frame(data, table)
         types = frames.types_of(frame)
         wanted = Numbers(tuple(names), types, finite="abs({}) < 1e308")
-        return numbers(frames.chosen(frame, where, types), wanted, self.keep)
+        rows = frames.chosen(frame, where, types)
+        return numbers(rows, wanted, self.keep)
 
     def session_of(self, data: Any) -> Any:
         """The session of the data, if it has one."""
@@ -180,11 +182,7 @@ class _Counted:
         width = work.width_of(encode, empty, names)
         cells = [f"c{n}" for n in range(width)]
         rest = [field for field in frame.schema.fields if field.name not in self._keys]
-        schema = ", ".join(
-            [f"{cell} bigint" for cell in cells]
-            + [f"{field.name} {field.dataType.simpleString()}" for field in rest]
-            + [f"{work.WRONG} string"]
-        )
+        schema = frames.schema_of(cells, rest, work.WRONG)
         ordered = frame.select(*self._keys, *(field.name for field in rest))
         call = partial(work.encoded, encode=encode, names=names, keys=keys)
         made = self._engine.keep(run(lambda: ordered.mapInArrow(call, schema)))
@@ -232,7 +230,9 @@ class _Elements(_Counted):
 
     def _checked(self) -> dict[str, Any]:
         asked = {f"bad{n}": f"max(bad{n})" for n, _ in self._listed()} | self._sought
-        sizes = self._engine.row(self._counts, asked)
+        sizes = self._engine.row(self._counts, asked | frames.unreadable(self._columns))
+        if sizes.pop("unreadable"):
+            raise frames.no_text()
         name = self._columns.request.count
         for n, (_, what) in self._listed():
             if sizes[f"bad{n}"]:
@@ -268,8 +268,12 @@ class _Units(_Counted):
         super().__init__(engine, columns)
         grouped = rows.groupBy("owner", *self._keys).agg(f.count("*").alias("many"))
         self._pairs = engine.keep(grouped)
-        if engine.row(self._pairs, {"lost": f"max({columns.no_unit()})"})["lost"]:
+        asked = {"lost": f"max({columns.no_unit()})"} | frames.unreadable(columns)
+        found = engine.row(self._pairs, asked)
+        if found["lost"]:
             raise columns.lost()
+        if found["unreadable"]:
+            raise frames.no_text()
 
     @guarded
     def spread(self) -> Ints:

@@ -95,7 +95,10 @@ def _parquet(session: Any, paths: list[str]) -> Any:
     if isinstance(made, Exception):
         kind = type(made).__name__
         del made
-        raise BadData(f"{paths[0]!r} cannot be read by Spark ({kind}); check the path.")
+        raise BadData(
+            f"{paths[0]!r} cannot be read by Spark ({kind}); check the path, and "
+            "whether Spark has what it needs for such an address."
+        )
     return made
 
 
@@ -157,6 +160,51 @@ def chosen(frame: Any, where: str | None, types: Types) -> Any:
     return made
 
 
+def check_same(frame: Any) -> None:
+    """Refuse a frame that is drawn anew whenever it is computed, where Spark can tell.
+
+    A part that is lost would be computed again, and be another than the one that was counted. So
+    what is cached does not count as written down, and columns that are not used do not count.
+    """
+    if not hasattr(frame, "_jdf"):  # Connect has no such thing
+        return
+
+    def same() -> bool:
+        asked = frame._jdf.queryExecution()
+        used = asked.sparkSession().sessionState().optimizer().execute(asked.analyzed())
+        return bool(used.deterministic())
+
+    if attempt(same, Exception) is False:
+        raise InvalidInput(
+            "data is drawn at random whenever it is computed (by rand(), uuid() or "
+            "monotonically_increasing_id(), say; input_file_name() counts as such), and must be "
+            "the same each time: write it down first, or use checkpoint()."
+        )
+
+
+def unreadable(columns: Columns) -> dict[str, str]:
+    """Whether some key is text that is not in UTF-8, which no reader of a release could read."""
+    texts = [
+        key
+        for key, name in zip(columns.keys, columns.request.key, strict=True)
+        if columns.kind(name) == "VARCHAR"
+    ]
+    wrong = " OR ".join(f"NOT is_valid_utf8({key})" for key in texts)
+    return {"unreadable": f"coalesce(max({wrong}), false)" if texts else "false"}
+
+
+def no_text() -> BadData:
+    return BadData("a key column holds text that is not in UTF-8: repair it, or leave it out.")
+
+
+def schema_of(cells: list[str], rest: list[Any], more: str) -> Any:
+    """Cells, other columns as they are, and a column of text."""
+    from pyspark.sql import types
+
+    codes = [types.StructField(cell, types.LongType()) for cell in cells]
+    return types.StructType([*codes, *rest, types.StructField(more, types.StringType())])
+
+
 def _analysed(frame: Any) -> Any:
     """The frame, if Spark can make sense of it: Connect asks the server only for new columns."""
     _ = frame.select("*").schema
@@ -195,10 +243,12 @@ def _plain(frame: Any, name: str) -> Any:
 def named_table(found: pa.Table, request: Request) -> pa.Table:
     """Key columns under their true names; moments in no one's local time."""
     made = found.rename_columns(list(request.key))
-    moments = (
-        field.with_type(pa.timestamp("us", "UTC"))
-        if pa.types.is_timestamp(field.type) and field.type.tz
-        else field
-        for field in made.schema
-    )
-    return made.cast(pa.schema([field.remove_metadata() for field in moments]))
+    fields = (field.with_type(_usual(field.type)) for field in made.schema)
+    return made.cast(pa.schema([field.remove_metadata() for field in fields]))
+
+
+def _usual(kind: pa.DataType) -> pa.DataType:
+    """The type that a release has, whatever a session is set to."""
+    if pa.types.is_timestamp(kind) and kind.tz:
+        return pa.timestamp("us", "UTC")
+    return {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(kind, kind)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tamis.engines.numbers import Floats, Numbers
 from tamis.engines.protocol import Ints
+from tamis.engines.spark.frames import check_same
 from tamis.engines.spark.work import Batches, gathered
 from tamis.sampling.arrow import column_of, quoted
 from tamis.sampling.spark import run
@@ -50,7 +51,9 @@ def numbers(frame: Any, wanted: Numbers, keep: Callable[[Any], Any]) -> SparkNum
     casts = (
         f"try_cast({quoted(name)} AS double) AS n{place}" for place, name in enumerate(wanted.names)
     )
-    made = keep(run(lambda: frame.selectExpr(*casts)))
+    chosen = run(lambda: frame.selectExpr(*casts))
+    check_same(chosen)
+    made = keep(chosen)
     finite = [
         f"max(n{place} IS NULL OR isnan(n{place}) OR abs(n{place}) = double('inf')) AS w{place}"
         for place in range(len(wanted.names))
