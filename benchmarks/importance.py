@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -14,7 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.kmeans_data import mixture, table, there
-from benchmarks.measure import Beside, Cost, grouped_table, in_turns, timed
+from benchmarks.measure import Beside, Cost, alone, grouped_table, in_turns, timed
 from benchmarks.page import Extent, Section
 from benchmarks.page import table as rows_of
 from tamis import PrivateKMeans
@@ -24,6 +25,20 @@ from tamis.importance.profiles import Floats, l1_norms
 POINTS, DIMENSIONS = 1_000_000, 50
 REPEATS = 3
 ASKED = 1.0
+
+_GROUP = """
+import duckdb, pyarrow as pa
+data = pa.table({{f"c{{n}}": column for n, column in enumerate(np.load({path!r}).T)}})
+keys = ", ".join(data.column_names)
+duckdb.connect().execute(f"CREATE TABLE t AS SELECT {{keys}}, count(*) FROM data GROUP BY {{keys}}")
+"""
+_FIT = """
+import warnings
+from sklearn.cluster import KMeans
+from tamis import PrivateKMeans
+warnings.simplefilter("ignore")
+points = np.load({path!r})
+"""
 
 COVTYPE = "covtype"
 ROWS, COLUMNS = 581_012, 54
@@ -104,19 +119,36 @@ def _kmeans() -> str:
         warnings.simplefilter("ignore", ConvergenceWarning)  # ten iterations are what is asked for
         grouped = grouped_table(counted, ", ".join(counted.column_names))
         other, *ours = in_turns(grouped, runs, REPEATS, warm=1)
-    lines = [("scikit-learn's KMeans", f"{other.seconds:.2f}", f"**{other.ratio:.2f}**", "")]
-    for name, mine in zip(asked, ours, strict=True):
+    least, *used = _memory(points, asked.values())
+    lines = [_line("scikit-learn's KMeans", other, "", used[0], least)]
+    for name, mine, most in zip(asked, ours, used[1:], strict=True):
         beside = f"{Beside(other.ours, mine.ours).ratio:.2f}"
-        lines.append(
-            (f"PrivateKMeans, {name}", f"{mine.seconds:.2f}", f"**{mine.ratio:.2f}**", beside)
-        )
-    heads = ("k-means", "seconds", "**ratio**", "to scikit-learn")
+        lines.append(_line(f"PrivateKMeans, {name}", mine, beside, most, least))
+    heads = ("k-means", "seconds", "**ratio**", "to scikit-learn", "MB", "**memory**")
     return (
         f"k-means of {ROWS:,} x {COLUMNS} points ({COVTYPE if found else 'a mixture'}), k = "
         f"{CLUSTERS}, epsilon = {ASKED:g}, medians of {REPEATS}: beside the GROUP BY of all "
         f"columns, and beside one run of scikit-learn's KMeans with {ITERATIONS} iterations, from "
-        f"random rows.\n\n{rows_of(heads, lines)}"
+        "random rows. MB: at most, in a process of its own, with the points, beside that of the "
+        f"GROUP BY.\n\n{rows_of(heads, lines)}"
     )
+
+
+def _line(name: str, found: Beside, beside: str, used: float, least: float) -> tuple[str, ...]:
+    ratio, memory = f"**{found.ratio:.2f}**", f"**{used / least:.2f}**"
+    return name, f"{found.seconds:.2f}", ratio, beside, f"{used:,.0f}", memory
+
+
+def _memory(points: Floats, steps: Iterable[int | str]) -> list[float]:
+    """Of the GROUP BY, of the plain k-means, and of ours with so many steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/points.npy"
+        np.save(path, points)
+        plain = f"KMeans({CLUSTERS}, init='random', n_init=1, max_iter={ITERATIONS}, tol=0)"
+        asked = f"PrivateKMeans({CLUSTERS}, epsilon={ASKED}, bounds=(-1, 1), max_iter="
+        models = [plain, *(f"{asked}{many!r})" for many in steps)]
+        codes = [_GROUP, *(_FIT + f"{model}.fit(points)" for model in models)]
+        return [alone(code.format(path=path), "numpy as np").megabytes for code in codes]
 
 
 def _fit(model: KMeans | PrivateKMeans, points: Floats) -> Callable[[], Cost]:

@@ -1,5 +1,8 @@
 """Private k-means beside its peers: costs at equal true epsilon, on the same data, in one run.
 
+It is a part of `benchmarks.run`. Google's clustering is on no index of packages: with a checkout of
+google/differential-privacy, this compares with it too, and prints the table:
+
 .venv/bin/python -m benchmarks.kmeans_peers --google path/to/differential-privacy
 """
 
@@ -12,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,16 +23,23 @@ from sklearn.cluster import KMeans
 
 from benchmarks import kmeans_worker
 from benchmarks.kmeans_data import Case, Floats, absent, cases, cost
+from benchmarks.page import Extent, Section, table
 from benchmarks.peers import files
-from benchmarks.peers.environments import Missing, install
+from benchmarks.peers.environments import Missing, Peer, python_of
 from tamis import PrivateKMeans
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0)
-REPEATS = 5
+REPEATS = 3
 PLAIN_STARTS = 3
 TAMIS = "tamis"
-PACKAGES = ("diffprivlib==0.6.6", "scikit-learn<1.8")  # later ones have taken away what it uses
-GOOGLE_PACKAGES = ("absl-py", "dp-accounting")
+# later versions of scikit-learn have taken away what it uses
+DIFFPRIVLIB = Peer(
+    "diffprivlib",
+    "../kmeans_worker.py",
+    {"diffprivlib": "diffprivlib"},
+    ("diffprivlib==0.6.6", "scikit-learn<1.8"),
+)
+GOOGLE = replace(DIFFPRIVLIB, packages=(*DIFFPRIVLIB.packages, "absl-py", "dp-accounting"))
 CLUSTERING = Path("learning")  # in a checkout: the folder that holds the package `clustering`
 _SHOWN = {
     TAMIS: "tamis",
@@ -50,32 +60,32 @@ class Peers:
     missing: tuple[str, ...]
 
 
-def peers(
-    google: Path | None = None,
-    python: Path | None = None,
-    repeats: int = REPEATS,
-    only: Sequence[str] = (),
-) -> str:
+def clusters(extent: Extent) -> Section:
+    """A part of the page."""
+    only = extent.pick(("letter", "mixture, sigma 0.1"), ())
+    return Section("Clusters beside other libraries", peers(only=only))
+
+
+def peers(google: Path | None = None, repeats: int = REPEATS, only: Sequence[str] = ()) -> str:
     """The table: the cost over that of plain k-means, median and worst."""
-    with found(google, python) as known:
+    with found(google) as known:
         methods = {TAMIS: ours, **known.methods}
-        heads = " | ".join(_SHOWN[name] for name in methods)
-        lines = [
-            f"Cost over that of plain k-means (scikit-learn, best of {PLAIN_STARTS}), at equal "
-            f"true epsilon for one row that is added or removed: median of {repeats} runs (the "
-            "worst). Google's has delta = 1e-6 too.",
-            *(f"Not run: {reason}" for reason in known.missing),
-            *(f"Not run: {name}: {files.missing(f'{name}.csv.gz')}." for name in absent()),
-            "",
-            f"| data | rows | columns | k | epsilon | {heads} |",
-            "|---" * (5 + len(methods)) + "|",
-        ]
-        for case in cases(only):
-            lines += table_rows(case, methods, repeats)
-    return "\n".join(lines)
+        said = (
+            "Private k-means in the box [-1, 1], with default settings, beside "
+            f"{DIFFPRIVLIB.packages[0].replace('==', ' ')}: the cost over that of plain k-means "
+            f"(scikit-learn, best of {PLAIN_STARTS}), at equal *true* epsilon for one row that is "
+            "added or removed, which is not the one that diffprivlib states; median of "
+            f"{repeats} runs (the worst). Google's has delta = 1e-6 too. The paper's experiments, "
+            "with every sampler, are in `papers/importance`."
+        )
+        reasons = [*known.missing]
+        reasons += [f"{name}: {files.missing(f'{name}.csv.gz')}." for name in absent()]
+        rows = [row for case in cases(only) for row in table_rows(case, methods, repeats)]
+    heads = ("data", "rows", "columns", "k", "epsilon", *(_SHOWN[name] for name in methods))
+    return "\n\n".join([said, *(f"Not run: {why}" for why in reasons), table(heads, rows)])
 
 
-def table_rows(case: Case, methods: dict[str, Method], repeats: int) -> Iterator[str]:
+def table_rows(case: Case, methods: dict[str, Method], repeats: int) -> Iterator[tuple[str, ...]]:
     """A row for each epsilon; they are told as they are found, for all of it takes long."""
     plain = KMeans(case.clusters, n_init=PLAIN_STARTS, random_state=1).fit(case.points)
     best = cost(case.points, np.asarray(plain.cluster_centers_))
@@ -85,9 +95,9 @@ def table_rows(case: Case, methods: dict[str, Method], repeats: int) -> Iterator
         for method in methods.values():
             ratios = [cost(case.points, c) / best for c in method(case, epsilon, repeats)]
             cells.append(f"{np.median(ratios):.2f} ({max(ratios):.2f})")
-        start = f"| {case.name} | {rows:,} | {columns} | {case.clusters} | {epsilon:g} |"
-        row = f"{start} {' | '.join(cells)} |"
-        print(row, file=sys.stderr, flush=True)
+        sizes = (f"{rows:,}", str(columns), str(case.clusters), f"{epsilon:g}")
+        row = (case.name, *sizes, *cells)
+        print("|".join(row), file=sys.stderr, flush=True)
         yield row
 
 
@@ -98,13 +108,12 @@ def ours(case: Case, epsilon: float, repeats: int) -> list[Floats]:
 
 
 @contextmanager
-def found(google: Path | None, python: Path | None) -> Iterator[Peers]:
-    """Peers in an environment that is made for them in a temporary folder, unless one is given."""
+def found(google: Path | None) -> Iterator[Peers]:
+    """Peers in an environment of their own."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        packages = PACKAGES if google is None else (*PACKAGES, *GOOGLE_PACKAGES)
         try:
-            ready = python or install(sys.executable, place / "environment", packages)
+            ready = python_of(DIFFPRIVLIB if google is None else GOOGLE)
         except Missing as reason:
             yield Peers({}, (f"diffprivlib and Google's clustering: {reason}",))
             return
@@ -120,7 +129,7 @@ def found(google: Path | None, python: Path | None) -> Iterator[Peers]:
         yield Peers(methods, tuple(missing))
 
 
-def _peer(python: Path, name: str, folder: Path, checkout: Path | None) -> Method:
+def _peer(python: str, name: str, folder: Path, checkout: Path | None) -> Method:
     """One process for all repeats, with one thread."""
 
     def run(case: Case, epsilon: float, repeats: int) -> list[Floats]:
@@ -130,7 +139,7 @@ def _peer(python: Path, name: str, folder: Path, checkout: Path | None) -> Metho
         asked = [name, source, case.clusters, epsilon, repeats, output]
         asked += [] if checkout is None else [checkout]
         alone = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        command = [str(python), kmeans_worker.__file__, *map(str, asked)]
+        command = [python, kmeans_worker.__file__, *map(str, asked)]
         subprocess.run(command, check=True, env=alone)
         return [centres[~np.isnan(centres).any(axis=1)] for centres in np.load(output)]
 
@@ -140,11 +149,10 @@ def _peer(python: Path, name: str, folder: Path, checkout: Path | None) -> Metho
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--google", type=Path, help="a checkout of google/differential-privacy")
-    parser.add_argument("--python", type=Path, help="of an environment that has the peers")
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--only", nargs="+", default=[], help="words that names of data begin with")
     chosen = parser.parse_args()
-    print(peers(chosen.google, chosen.python, chosen.repeats, chosen.only))
+    print(peers(chosen.google, chosen.repeats, chosen.only))
 
 
 if __name__ == "__main__":

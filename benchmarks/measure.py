@@ -7,11 +7,15 @@ run in turns, so that a noisy machine hits both, and a ratio is the median of th
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 import duckdb
@@ -31,7 +35,7 @@ print(json.dumps([took, int(status["VmHWM"].split()[0]) / 1024]))
 """
 _OURS = "duckdb, tamis.releases.make, tamis.releases.summary.make, tamis.engines.duckdb"
 _QUERY = """
-database = duckdb.connect()
+database = duckdb.connect(config={config!r})
 database.execute({quiet!r})
 database.execute({query!r})
 """
@@ -108,15 +112,51 @@ def timed(run: Callable[[], object]) -> Cost:
     return Cost(time.perf_counter() - start)
 
 
-def grouped(path: str, key: str, out: str, count: str = "count(*)") -> Callable[[], Cost]:
+def watched(run: Callable[[], object]) -> Cost:
+    """A call in this process, and the memory of all that it has started, at most meanwhile."""
+    looks, done = [0.0], threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.05):
+            looks.append(sum(map(megabytes, _children(os.getpid()))))
+
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(look)
+        cost = timed(run)
+        done.set()
+        looking.result()
+    return Cost(cost.seconds, max(looks))
+
+
+def megabytes(pid: int) -> float:
+    """Of a process and all that it has started."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except OSError:
+        return 0.0  # it has just ended
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20 + sum(map(megabytes, _children(pid)))
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(c) for t in tasks for c in (t / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def grouped(
+    path: str, key: str, out: str, count: str = "count(*)", cores: int | None = None
+) -> Callable[[], Cost]:
     """The plain GROUP BY of a file, written as Parquet, in a process of its own."""
     query = f"COPY (SELECT {key}, {count} AS n FROM '{path}' GROUP BY {key}) TO '{out}'"
-    return queried(query)
+    return queried(query, cores)
 
 
-def queried(query: str) -> Callable[[], Cost]:
-    """A query of DuckDB in a process of its own."""
-    return lambda: alone(_QUERY.format(quiet=QUIET, query=query), "duckdb")
+def queried(query: str, cores: int | None = None) -> Callable[[], Cost]:
+    """A query of DuckDB in a process of its own, on all cores or so many."""
+    config = {} if cores is None else {"threads": cores}
+    return lambda: alone(_QUERY.format(config=config, quiet=QUIET, query=query), "duckdb")
 
 
 def grouped_table(table: pa.Table, key: str, count: str = "count(*)") -> Callable[[], Cost]:

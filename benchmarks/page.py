@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-_SHORT = re.compile(r"^In short: (.+)$", re.MULTILINE)
+_SHORT = re.compile(r"^<!-- In short: (.+) -->$", re.MULTILINE)  # shown at the top alone
 _ALL_SHORT = "In short:\n\n"
 
 
@@ -31,7 +31,8 @@ class Section:
     title: str
     text: str
     charts: tuple[Chart, ...] = ()
-    short: str = ""  # what it comes to, in a sentence or two: it stands at the top of the page too
+    short: str = ""  # what it comes to, in a sentence or two, for the top of the page
+    details: str = ""  # tables for the few who look up: on a page of their own
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,12 @@ def _in_short(page: Page) -> list[str]:
 
 def rendered(section: Section, measured: str, page: Path) -> str:
     """The text of a section with how it was measured, and its charts, which are written too."""
-    short = [f"In short: {section.short}"] if section.short else []
+    short = [f"<!-- In short: {section.short} -->"] if section.short else []
     parts = [measured, *short, section.text]
+    if section.details:
+        apart = details_of(page)
+        apart.write_text(f"# {section.title}\n\n{measured}\n\n{section.details}\n", "utf-8")
+        parts.append(f"All figures are in [tables of their own]({apart.name}).")
     for chart in section.charts:
         folder = charts_of(page)
         folder.mkdir(exist_ok=True)
@@ -113,6 +118,11 @@ def charts_of(page: Path) -> Path:
     stem = page.stem
     results = stem.startswith("results")
     return page.with_name(stem.replace("results", "charts", 1) if results else f"{stem}-charts")
+
+
+def details_of(page: Path) -> Path:
+    """The page beside a page that has its details."""
+    return page.with_name(f"{page.stem}-details{page.suffix}")
 
 
 def refusal(asked: str) -> str | None:

@@ -26,6 +26,7 @@ from benchmarks import (
     collector,
     federated,
     importance,
+    kmeans_peers,
     real,
     release,
     scale,
@@ -55,13 +56,14 @@ PARTS = {
     "building": Part("Building a mechanism", weighted.building),
     "summaries": Part("Summaries", sparse.summaries),
     "importance": Part("Importance sampling and k-means", importance.importance),
+    "clusters": Part("Clusters beside other libraries", kmeans_peers.clusters),
     "spark": Part("Spark", spark.spark),
     "scale": Part("Scale", scale.scale),
     "real": Part("The optimum, and intervals that hold", real.real),
     "clients": Part("Clients", federated.clients),
     "collector": Part("Collector", collector.collecting),
 }
-LONG = ("collector",)  # and not about data: left out of what is quick
+LONG = ("clusters", "collector")  # left out of what is quick
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ def main() -> int:
     try:
         fine = [run.part(name) for name in names]
     except KeyboardInterrupt:
-        print(f"interrupted: what was measured is in {asked.output}", file=sys.stderr)
+        there = Path(asked.output).exists()
+        what = f"what was measured is in {asked.output}" if there else "nothing was measured yet"
+        print(f"interrupted: {what}", file=sys.stderr)
         return 130
     if not asked.only and all(fine):
         run.whole(names, time.monotonic() - start)

@@ -87,8 +87,8 @@ def _explained(some: Sequence[Setting], turns: int, plain: float) -> str:
         f"(turns: {turns}; the least) times cores are fitted by a constant, a cost for each that "
         "goes in and one for each that goes out; drawing has one for each key alone. DuckDB's "
         "plain GROUP BY of "
-        f"{some[1].rows:,} of these rows takes {1e6 * CORES * plain / some[1].rows:.2f} µs of a "
-        "core for a row."
+        f"{some[1].rows:,} of these rows, with {some[1].keys:,} keys, takes "
+        f"{1e6 * CORES * plain / some[1].rows:.2f} µs of a core for a row."
     )
 
 

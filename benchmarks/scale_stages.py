@@ -129,7 +129,7 @@ def _stages(running: Any, path: str, setting: Setting, level: str) -> list[Stage
 def plain_seconds(setting: Setting) -> float:
     """Of DuckDB's plain GROUP BY of the same rows."""
     with _written(setting) as path:
-        run = grouped(path, "key", f"{path}.out")
+        run = grouped(path, "key", f"{path}.out", cores=CORES)
         return median(run().seconds for _ in range(3))
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import tamis
 from benchmarks.events import Events
-from benchmarks.measure import Beside, Cost, alone, grouped, in_turns, timed
+from benchmarks.measure import Beside, Cost, alone, grouped, in_turns, watched
 from benchmarks.page import Extent, Section, table
 from tamis.engines.spark.session import session
 
-ROWS, CORES = 10_000_000, 2
+ROWS, CORES, MEMORY = 10_000_000, 2, "6g"
 UNITS: dict[str, Any] = {"unit": "user_id", "keys_per_unit": 4}
 PROMISE: dict[str, Any] = {"key": "key", "epsilon": 1.0, "delta": 1e-8}
 _DUCKDB = "import tamis\ntamis.release({path!r}, threads={cores}, **{asked!r}).save({out!r})"
@@ -23,7 +23,8 @@ _DUCKDB = "import tamis\ntamis.release({path!r}, threads={cores}, **{asked!r}).s
 
 _HEADS = ("release of", "GROUP BY, DuckDB (s)", "tamis, DuckDB (s)", "groupBy, Spark (s)",
           "tamis, Spark (s)", "**ratio to DuckDB's GROUP BY**", "**ratio to Spark's groupBy**",
-          "GROUP BY, DuckDB (MB)", "tamis, DuckDB (MB)")  # fmt: skip
+          "GROUP BY, DuckDB (MB)", "tamis, DuckDB (MB)", "groupBy, Spark (MB)",
+          "tamis, Spark (MB)")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ def spark(extent: Extent) -> Section:
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/events.parquet"
         keys = Events(ROWS, 1.2, text=True).write(path)
-        frame = session(CORES, "6g").read.parquet(path)
+        frame = session(CORES, MEMORY).read.parquet(path)
         rows = [_measured(case, frame, path, Path(folder)) for case in _cases(frame, extent)]
-    short = "; ".join(f"{name}: {ratio.strip('*')} times" for name, *_, ratio, _, _ in rows)
+    short = "; ".join(f"{row[0]}: {row[6].strip('*')} times" for row in rows)
     return Section(
         "Spark",
         f"{_explained(keys)}\n\n{table(_HEADS, rows)}",
@@ -68,7 +69,7 @@ def _measured(case: Case, frame: Any, path: str, place: Path) -> tuple[str, ...]
     asked, out = {**PROMISE, **case.more}, str(place / "out.parquet")
     runs = [_embedded(path, out, asked), _written(case.plain, place),
             _released(frame, place, asked)]  # fmt: skip
-    found = in_turns(grouped(path, "key", out), runs, case.repeats, case.warm)
+    found = in_turns(grouped(path, "key", out, cores=CORES), runs, case.repeats, case.warm)
     embedded, grouping, mine = found
     return (
         case.name,
@@ -80,6 +81,8 @@ def _measured(case: Case, frame: Any, path: str, place: Path) -> tuple[str, ...]
         f"**{Beside(grouping.ours, mine.ours).ratio:.2f}**",
         f"{embedded.plain_megabytes:,.0f}",
         f"{embedded.megabytes:,.0f}",
+        f"{grouping.megabytes:,.0f}",
+        f"{mine.megabytes:,.0f}",
     )
 
 
@@ -89,8 +92,9 @@ def _explained(keys: int) -> str:
         f"local[{CORES}]), all four in turns, after some turns that do not count; a ratio is the "
         "median of those of turns. groupBy: count, and write Parquet (units: pairs of user and "
         "key, then counted by key). tamis: `tamis.release(...).save(...)`. MB: at most, of the "
-        "processes that DuckDB runs in; Java takes for Spark what it is allowed to, so that it is "
-        "not given. Units cost what the groupBy of pairs does not do: pairs are kept, because they "
+        f"processes that DuckDB runs in, or of Java, which is allowed {MEMORY}, and its Pythons: "
+        "one Java does both in turn, and keeps what it once took. Units cost what the groupBy of "
+        "pairs does not do: pairs are kept, because they "
         "are checked before a budget is charged and used after it, and go once more over the "
         "network, by unit, where each unit's are sorted; docs/scale.md has what each stage takes."
     )
@@ -101,11 +105,11 @@ def _written(frame: Any, place: Path) -> Callable[[], Cost]:
         shutil.rmtree(place / "plain", ignore_errors=True)
         frame.groupBy("key").count().write.parquet(str(place / "plain"))
 
-    return lambda: timed(run)
+    return lambda: watched(run)
 
 
 def _released(frame: Any, place: Path, asked: dict[str, Any]) -> Callable[[], Cost]:
-    return lambda: timed(lambda: tamis.release(frame, **asked).save(place / "release.parquet"))
+    return lambda: watched(lambda: tamis.release(frame, **asked).save(place / "release.parquet"))
 
 
 def _embedded(path: str, out: str, asked: dict[str, Any]) -> Callable[[], Cost]:

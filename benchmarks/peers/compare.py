@@ -17,6 +17,7 @@ from benchmarks.peers.environments import OURS, PEERS, Missing, Peer, python_of
 from benchmarks.peers.explained import EXPLAINED, LAWS
 from benchmarks.peers.laws import DELTA, EPSILON, laws
 from benchmarks.peers.notes import notes, short
+from benchmarks.peers.overview import OVERVIEW, overview
 from benchmarks.peers.process import Done, Failed, Job, run
 from benchmarks.peers.results import HEADS, Asked, Result, line, result_of
 
@@ -34,7 +35,7 @@ def peers(extent: Extent) -> Section:
         found, failed = _measured(source, extent.pick((4,), BOUNDS), pythons, extent)
         every += found
         absent += failed
-        parts.append(f"### {source.name}\n\n{table(HEADS, [line(result) for result in found])}")
+        parts.append(f"## {source.name}\n\n{table(HEADS, [line(result) for result in found])}")
     points = [_point(result) for result in every]
     charts = (
         Chart("peers-keys", "Keys named by each library, by keys per unit", named_keys(points)),
@@ -42,8 +43,19 @@ def peers(extent: Extent) -> Section:
     )
     said = "".join(f"\n\nNot run: {what}." for what in absent)
     ours = tuple(OURS.methods.values())
-    text = [EXPLAINED + said, notes(every, ours), LAWS + laws(BOUNDS), *parts]
-    return Section("Beside other libraries", "\n\n".join(text), charts, short(every, ours))
+    text = [
+        f"{OVERVIEW}\n\n{overview(every, ours)}" + said,
+        LAWS + laws(BOUNDS),
+        notes(every, ours),
+    ]
+    text.insert(0, EXPLAINED)
+    return Section(
+        "Beside other libraries",
+        "\n\n".join(text),
+        charts,
+        short(every, ours),
+        "\n\n".join(parts),
+    )
 
 
 def _pythons() -> tuple[dict[Peer, str], list[str]]:

@@ -16,7 +16,16 @@ from tamis.privacy.curves import GaussianCurve, gaussian_mu
 from tamis.weighted.mechanism import Tokens
 
 EPSILON, DELTA = 1.0, 1e-8  # what all promise for one unit
-Noise = Literal["Laplace", "geometric", "Gaussian"]
+Noise = Literal["Laplace", "cut Laplace", "geometric", "Gaussian"]
+NOISES: tuple[Noise, ...] = ("Laplace", "cut Laplace", "geometric", "Gaussian")
+_WHOLE = 4  # keys per unit, from which on OpenDP is given whole counts (with_opendp.py)
+_KNOWN: dict[str, Noise] = {
+    "OpenDP, Laplace": "Laplace",
+    "SmartNoise SQL": "cut Laplace",
+    "PipelineDP, Laplace": "Laplace",
+    "PipelineDP, Gaussian": "Gaussian",
+    "Tumult Core": "geometric",
+}
 
 
 @dataclass(frozen=True)
@@ -44,10 +53,18 @@ def gaussian_curve(keys: int, tokens: Tokens) -> bool:
 
 
 def others(keys: int, noise: Noise) -> Error:
-    """Of noise that is given all of epsilon; Gaussian is given half of delta too."""
+    """Of noise that is given all of epsilon; Gaussian is given half of delta too.
+
+    Cut: the noisy count is a float of which the digits after the point are dropped.
+    """
     scale = keys / EPSILON
     if noise == "Laplace":
         return Error(math.sqrt(2) * scale, scale)
+    if noise == "cut Laplace":
+        whole = np.arange(-60.0 * scale - 1, 60.0 * scale + 1).round()
+        below = np.where(whole < 0, np.exp(whole / scale) / 2, 1 - np.exp(-whole / scale) / 2)
+        away, probability = np.abs(whole[:-1]), np.diff(below)
+        return Error(math.sqrt(float(probability @ away**2)), float(probability @ away))
     if noise == "geometric":
         a = math.exp(-1 / scale)
         return Error(math.sqrt(2 * a) / (1 - a), 2 * a / (1 - a * a))
@@ -55,20 +72,18 @@ def others(keys: int, noise: Noise) -> Error:
     return Error(sigma, math.sqrt(2 / math.pi) * sigma)
 
 
-def noise_of(method: str) -> Noise:
-    """What a method of the page draws."""
-    if "Gaussian" in method:
-        return "Gaussian"
-    return "geometric" if "Tumult" in method else "Laplace"
+def noise_of(method: str, keys: int) -> Noise | None:
+    """What a method of the page draws, if all of its budget goes into one draw of a known law."""
+    whole = method == "OpenDP, Laplace" and keys >= _WHOLE
+    return "geometric" if whole else _KNOWN.get(method)
 
 
 def laws(bounds: Sequence[int]) -> str:
     """A table of all of them."""
-    heads = ("keys per unit", "tamis", "tamis, fine tokens", "Laplace", "geometric", "Gaussian")
+    heads = ("keys per unit", "tamis", "tamis, fine tokens", *NOISES)
     return table(heads, [_row(bound) for bound in bounds])
 
 
 def _row(keys: int) -> tuple[str, ...]:
-    kinds: tuple[Noise, ...] = ("Laplace", "geometric", "Gaussian")
-    errors = (ours(keys, "whole"), ours(keys, "fine"), *(others(keys, kind) for kind in kinds))
+    errors = (ours(keys, "whole"), ours(keys, "fine"), *(others(keys, kind) for kind in NOISES))
     return (str(keys), *(f"{error.root:.2f}, {error.absolute:.2f}" for error in errors))

@@ -10,12 +10,14 @@ from benchmarks.peers.results import Result
 from benchmarks.peers.verdicts import (
     COLUMNS,
     ENOUGH,
+    ERRORS,
+    NOISE,
     SURE,
     VERDICTS,
     Standing,
     first,
     standing,
-    value,
+    verdict,
 )
 from tamis.privacy.errors import counted
 
@@ -42,12 +44,12 @@ def notes(results: Sequence[Result], ours: Sequence[str]) -> str:
 
 
 def short(results: Sequence[Result], ours: Sequence[str]) -> str:
-    """The counts of the better of our rows in each column."""
+    """Each column in a few words, of the better of our rows."""
     rows, cases = Ours(ours[0], tuple(ours)), [list(many) for many in _cases(results)]
     found = {column: _standings(column, cases, rows.every, rows) for column in COLUMNS}
     if not any(found.values()):
         return NOBODY
-    told = "; ".join(f"{column}: {_counts(many)}" for column, many in found.items() if many)
+    told = "; ".join(f"{column}: {_few_words(many)}" for column, many in found.items() if many)
     return (
         "at the same guarantee, the better of two calls of tamis beside the best of the other "
         f"libraries that count, by data set and bound. {told[0].upper()}{told[1:]}. Where it is "
@@ -55,14 +57,26 @@ def short(results: Sequence[Result], ours: Sequence[str]) -> str:
     )
 
 
+def _few_words(standings: Sequence[Standing]) -> str:
+    good = sum(one.verdict in ("first", "level") for one in standings)
+    behind = [one.other.asked.method for one in standings if one.verdict == "behind"]
+    told = {
+        "first or level": good,
+        f"behind {' or '.join(dict.fromkeys(behind))}": len(behind),
+        "too few runs to tell": len(standings) - good - len(behind),
+    }
+    each = ", ".join(f"{what} in {many}" for what, many in told.items() if many)
+    return f"{each} of {len(standings)}"
+
+
 _HEAD = (
     "How ours stands beside the best of the libraries that count: once with the default call alone "
     "(`tamis`), and once with the better of our two rows, which is another one from column to "
-    "column. Level: the difference is within two standard errors. Not known: it is, but the other "
-    f"library's standard error is more than {SURE:.0%} of its figure; or, whatever the difference, "
-    f"fewer than {ENOUGH} keys were named in all of the runs of one of the two together, too few "
-    "for a standard error to mean much. Times and memory are compared as they were "
-    "measured. Behind is said of every case:"
+    f"column. Level: the difference is within {ERRORS} standard errors, or within {NOISE:.0%} for "
+    "times and memory. Too few runs to tell: it is, but the other library's standard error is more "
+    f"than {SURE:.0%} of its figure; or, whatever the difference, fewer than {ENOUGH} keys were "
+    "named in all of the runs of one of the two together, too few for a standard error to mean "
+    "much. Behind is said of every case:"
 )
 
 
@@ -141,12 +155,12 @@ def _names_only(column: str, cases: Sequence[Sequence[Result]], ours: Ours) -> s
     for case in cases:
         mine = first([r for r in case if r.asked.method in ours.every], column)
         bare = first([r for r in case if not r.asked.counts], column)
-        before += bool(mine and bare and value(bare, column) < value(mine, column))
+        before += bool(mine and bare and verdict(column, mine, bare) == "behind")
     if not before:
         return ""
     return (
-        f" In {before}, one of PyDP's selections is before ours, which are given counts, enforce "
-        "no bound, and say names only."
+        f" In {before}, a library that says names only is before ours: it is given counts, and "
+        "enforces no bound."
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import time
@@ -11,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
+
+from benchmarks.measure import megabytes
 
 LONGEST = 600.0  # seconds that one process may take
 _REASON = 200  # letters
@@ -52,12 +53,15 @@ def run(command: Sequence[str], jobs: Sequence[Job], folder: Path) -> list[Done]
         words = [*command, str(asked), str(output)]
         process = _started(words, said)
         start = time.monotonic()
-        while process.poll() is None:
-            used.append((time.monotonic(), _megabytes(process.pid)))
-            if time.monotonic() - start > LONGEST:
-                _end(process)
-                raise Failed(f"it took longer than {LONGEST:,.0f} seconds")
-            time.sleep(0.02)
+        try:
+            while process.poll() is None:
+                used.append((time.monotonic(), megabytes(process.pid)))
+                if time.monotonic() - start > LONGEST:
+                    raise Failed(f"it took longer than {LONGEST:,.0f} seconds")
+                time.sleep(0.02)
+        except BaseException:  # an interruption, too
+            _end(process)
+            raise
     if process.returncode:
         raise Failed(_reason(log.read_text(encoding="utf-8", errors="replace"), process.returncode))
     found = json.loads(output.read_text(encoding="utf-8"))
@@ -89,14 +93,3 @@ def _done(runs: list[dict[str, Any]], used: Sequence[tuple[float, float]]) -> Do
     most = max((much for when, much in used if start - 0.05 <= when <= end), default=0.0)
     seconds = [one["end"] - one["start"] for one in runs]
     return Done(seconds, [one["found"] for one in runs], most)
-
-
-def _megabytes(pid: int) -> float:
-    """Of a process and all that it has started."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        tasks = Path(f"/proc/{pid}/task")
-        children = [int(c) for t in tasks.iterdir() for c in (t / "children").read_text().split()]
-    except (OSError, ValueError):
-        return 0.0  # it has just ended
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20 + sum(map(_megabytes, children))

@@ -41,6 +41,7 @@ _ALIKE = (
     "By the laws (see below) a frequent key errs no less there than here: what is seen is chance, "
     "or comes from rare keys, which are named only if their noise is high."
 )
+_UNKNOWN = "Its noise has no law that is known here in a closed form."
 _MISSED = "It names more of the most frequent keys, and one that is not named errs by all of it."
 _KEYS = "Its threshold is lower."
 
@@ -59,7 +60,10 @@ def reason(one: Standing) -> str:
 def _of_error(one: Standing) -> str:
     keys = one.ours.asked.bound
     tokens: Tokens = "fine" if "fine" in one.ours.asked.method else "whole"
-    other = laws.others(keys, laws.noise_of(one.other.asked.method))
+    noise = laws.noise_of(one.other.asked.method, keys)
+    if noise is None:
+        return _UNKNOWN
+    other = laws.others(keys, noise)
     if _of(other, one.column) < _LESS * _of(laws.ours(keys, tokens), one.column):
         return _CURVE if laws.gaussian_curve(keys, tokens) else _PEAK
     if one.column not in ("error of named keys", ABSOLUTE) and _more(one):

@@ -116,11 +116,15 @@ def line(found: Result) -> tuple[str, ...]:
         found.asked.method,
         _shown(found.keys, 1),
         *("" if error is None else _shown(error, 2) for error in errors),
-        f"{seconds:.3f}" if seconds < 0.1 else f"{seconds:.2f}",
+        shown_seconds(seconds),
         f"**{seconds / found.plain:.1f}**",
         f"{found.megabytes.value:,.0f}",
         str(found.runs),
     )
+
+
+def shown_seconds(seconds: float) -> str:
+    return f"{seconds:.3f}" if seconds < 0.1 else f"{seconds:.2f}"
 
 
 def _shown(figure: Figure, places: int) -> str:

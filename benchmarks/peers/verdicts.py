@@ -9,8 +9,8 @@ from typing import Literal
 
 from benchmarks.peers.results import TOP, Figure, Result
 
-Verdict = Literal["first", "level", "behind", "not known"]
-VERDICTS: tuple[Verdict, ...] = ("first", "level", "behind", "not known")
+Verdict = Literal["first", "level", "behind", "too few runs to tell"]
+VERDICTS: tuple[Verdict, ...] = ("first", "level", "behind", "too few runs to tell")
 Column = Callable[[Result], Figure | None]
 NAMED, ABSOLUTE = "error of named keys", "mean absolute error"
 COLUMNS: dict[str, Column] = {
@@ -21,6 +21,8 @@ COLUMNS: dict[str, Column] = {
     "seconds": lambda r: r.seconds,
     "memory": lambda r: r.megabytes,
 }
+ERRORS = 3  # standard errors: with two, one of twenty that are level would be called behind
+NOISE = 0.05  # of a time or of memory, for which there is no standard error
 ENOUGH = 100  # named keys in all runs, below which their error is chance
 SURE = 0.03  # the largest standard error, as a part of the figure, that tells two figures level
 
@@ -42,7 +44,7 @@ class Standing:
 
 def standing(column: str, ours: Result, others: Sequence[Result]) -> Standing:
     """Behind, if any is surely better; otherwise as the best of the others has it."""
-    each = [Standing(column, ours, other, _verdict(column, ours, other)) for other in others]
+    each = [Standing(column, ours, other, verdict(column, ours, other)) for other in others]
     better = [one for one in each if one.verdict == "behind"]
     return min(better or each, key=lambda one: value(one.other, column))
 
@@ -63,18 +65,23 @@ def _figure(result: Result, column: str) -> Figure:
     return figure
 
 
-def _verdict(column: str, ours: Result, other: Result) -> Verdict:
+def verdict(column: str, ours: Result, other: Result) -> Verdict:
     if column in (NAMED, ABSOLUTE) and min(ours.total, other.total) < ENOUGH:
-        return "not known"
+        return "too few runs to tell"
     mine, theirs = _figure(ours, column), _figure(other, column)
     gap, error = theirs.value - mine.value, math.hypot(_spread(mine), _spread(theirs))
-    if abs(gap) <= 2 * error:
-        return "not known" if _spread(theirs) > SURE * abs(theirs.value) else "level"
+    if abs(gap) <= max(ERRORS * error, _noise(theirs)):
+        unsure = _spread(theirs) > SURE * abs(theirs.value)
+        return "too few runs to tell" if unsure else "level"
     return "first" if gap >= 0 else "behind"
 
 
+def _noise(figure: Figure) -> float:
+    return NOISE * figure.value if figure.spread is None else 0.0
+
+
 def _spread(figure: Figure) -> float:
-    """Times and memory are taken as they are; one run alone says nothing."""
+    """Of times and memory none is known; one run alone says nothing."""
     if figure.spread is None:
         return 0.0
     return math.inf if math.isnan(figure.spread) else figure.spread

@@ -19,7 +19,7 @@ def release(path: str, epsilon: float, delta: float, keys_per_unit: int) -> Foun
 
 
 def fine(path: str, epsilon: float, delta: float, keys_per_unit: int) -> Found:
-    """With fine tokens: epsilon is divided by the keys of a unit, and errors are those of that."""
+    """With fine tokens: of the curves (epsilon0, delta0) the best, and no Gaussian one."""
     return _released(path, epsilon, delta, keys_per_unit, "fine")
 
 

