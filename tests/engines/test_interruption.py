@@ -16,7 +16,8 @@ import pytest
 from tamis.privacy.ledger import open_ledger
 
 PROGRAM = """
-import tamis
+import signal, tamis
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 slow = "levenshtein(rpad(k, 300, 'x'), rpad(k, 300, 'y')) > 0"  # for a minute or more
 tamis.release("events.parquet", key="k", epsilon=1.0, delta=1e-8, where=slow, {options})
 """
