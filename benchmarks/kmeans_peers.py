@@ -76,7 +76,8 @@ def peers(google: Path | None = None, repeats: int = REPEATS, only: Sequence[str
             f"(scikit-learn, best of {PLAIN_STARTS}), at equal *true* epsilon for one row that is "
             "added or removed, which is not the one that diffprivlib states; median of "
             f"{repeats} runs (the worst). Google's has delta = 1e-6 too. The paper's experiments, "
-            "with every sampler, are in `papers/importance`."
+            "with every sampler, are in `papers/importance`. These are costs of clusters, and not "
+            "times: there is no GROUP BY to compare them with."
         )
         reasons = [*known.missing]
         reasons += [f"{name}: {files.missing(f'{name}.csv.gz')}." for name in absent()]

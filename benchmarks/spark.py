@@ -39,6 +39,7 @@ class Case:
     more: dict[str, Any]
     warm: int
     repeats: int
+    folder: bool = False  # written by Spark, and not by the driver
 
 
 def spark(extent: Extent) -> Section:
@@ -47,28 +48,41 @@ def spark(extent: Extent) -> Section:
         path = f"{folder}/events.parquet"
         keys = Events(ROWS, 1.2, text=True).write(path)
         frame = session(CORES, MEMORY).read.parquet(path)
+        first = _first(frame, Path(folder))
         rows = [_measured(case, frame, path, Path(folder)) for case in _cases(frame, extent)]
     short = "; ".join(f"{row[0]}: {row[6].strip('*')} times" for row in rows)
     return Section(
         "Spark",
-        f"{_explained(keys)}\n\n{table(_HEADS, rows)}",
+        f"{_explained(keys)}\n\n{table(_HEADS, rows)}\n\n{first}",
         short=f"a release of {ROWS:,} rows beside Spark's own groupBy, count and write: {short}.",
     )
 
 
 def _cases(frame: Any, extent: Extent) -> list[Case]:
-    rows = Case("rows", frame, {}, 8, extent.pick(7, 11))
-    if extent.quick:
-        return [rows]
     pairs = frame.groupBy("user_id", "key").count()
-    return [rows, Case("units, 4 keys each", pairs, UNITS, 2, 3)]
+    return [
+        Case("rows", frame, {}, 8, extent.pick(7, 11)),
+        Case("rows, into a folder", frame, {}, 2, extent.pick(3, 5), folder=True),
+        Case("units, 4 keys each", pairs, UNITS, extent.pick(1, 2), extent.pick(1, 3)),
+    ]
+
+
+def _first(frame: Any, place: Path) -> str:
+    """What a session takes that has done nothing yet, which no turn below counts."""
+    runs = (_written(frame, place), _released(frame, place, PROMISE))
+    plain, mine = (run().seconds for run in runs)
+    return (
+        "The very first of a session, when Java has compiled nothing, and Python has not been "
+        f"started on the executors: groupBy {plain:.1f} s, and after it tamis (rows) {mine:.1f} s."
+    )
 
 
 def _measured(case: Case, frame: Any, path: str, place: Path) -> tuple[str, ...]:
     """All four in turns, so that a ratio is one of neighbours."""
     asked, out = {**PROMISE, **case.more}, str(place / "out.parquet")
+    released = _into_folder if case.folder else _released
     runs = [_embedded(path, out, asked), _written(case.plain, place),
-            _released(frame, place, asked)]  # fmt: skip
+            released(frame, place, asked)]  # fmt: skip
     found = in_turns(grouped(path, "key", out, cores=CORES), runs, case.repeats, case.warm)
     embedded, grouping, mine = found
     return (
@@ -91,7 +105,9 @@ def _explained(keys: int) -> str:
         f"{ROWS:,} rows, {keys:,} keys of text, {CORES} cores for everyone (Spark: "
         f"local[{CORES}]), all four in turns, after some turns that do not count; a ratio is the "
         "median of those of turns. groupBy: count, and write Parquet (units: pairs of user and "
-        "key, then counted by key). tamis: `tamis.release(...).save(...)`. MB: at most, of the "
+        "key, then counted by key). tamis: `tamis.release(...).save(...)`, or "
+        "`tamis.release_folder`, which keeps what was drawn, sorts it and writes it with a digest. "
+        "MB: at most, of the "
         f"processes that DuckDB runs in, or of Java, which is allowed {MEMORY}, and its Pythons: "
         "one Java does both in turn, and keeps what it once took. Units cost what the groupBy of "
         "pairs does not do: pairs are kept, because they "
@@ -110,6 +126,14 @@ def _written(frame: Any, place: Path) -> Callable[[], Cost]:
 
 def _released(frame: Any, place: Path, asked: dict[str, Any]) -> Callable[[], Cost]:
     return lambda: watched(lambda: tamis.release(frame, **asked).save(place / "release.parquet"))
+
+
+def _into_folder(frame: Any, place: Path, asked: dict[str, Any]) -> Callable[[], Cost]:
+    def run() -> None:
+        shutil.rmtree(place / "folder", ignore_errors=True)
+        tamis.release_folder(frame, place / "folder", **asked)
+
+    return lambda: watched(run)
 
 
 def _embedded(path: str, out: str, asked: dict[str, Any]) -> Callable[[], Cost]:

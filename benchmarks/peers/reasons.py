@@ -18,15 +18,16 @@ _TOKENS: tuple[Tokens, Tokens] = ("whole", "fine")
 
 _SECONDS = (
     "A release of ours enforces the bounds, opens a database of its own and writes down what is "
-    "guaranteed, however little the data; the other enforces no bound in this time."
+    "guaranteed, however little the data (what that takes stands with the main job); the other "
+    "enforces no bound in this time."
 )
 _START = (
     "A release of ours opens a database of its own and writes down what is guaranteed, however "
-    "little the data."
+    "little the data (what that takes stands with the main job)."
 )
 _MEMORY = (
-    "Ours has imported Arrow, DuckDB, NumPy and SciPy, and holds who has which key as arrays, to "
-    "enforce the bounds."
+    "Ours has imported Arrow, DuckDB, NumPy and SciPy (what these take stands with the main job), "
+    "and holds who has which key as arrays, to enforce the bounds."
 )
 _CURVE = (
     "The default call takes the Gaussian curve here, because it names most keys; its noise is "
@@ -34,12 +35,12 @@ _CURVE = (
 )
 _PEAK = (
     "By the laws, too, its noise is less (see below), with its peak at the true count. Ours is the "
-    "law that names most keys: whole steps, the likeliest of them on both sides of the true count. "
-    "What is seen beyond the laws is chance."
+    "law that names most keys: whole steps, the likeliest of them on both sides of the true count."
 )
 _ALIKE = (
-    "By the laws (see below) a frequent key errs no less there than here: what is seen is chance, "
-    "or comes from rare keys, which are named only if their noise is high."
+    "By the laws (see below) a frequent key errs no less there than here. What is left comes from "
+    "rare keys, which are named only if their noise is high, or from few runs, whose standard "
+    "error is not sure either."
 )
 _UNKNOWN = "Its noise has no law that is known here in a closed form."
 _MISSED = "It names more of the most frequent keys, and one that is not named errs by all of it."

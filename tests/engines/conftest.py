@@ -22,6 +22,7 @@ QUICK_ON_SPARK = (
     "test_nothing_is_drawn_before_frequencies_are_asked_for",
     "test_rows_that_belong_to_no_one_may_be_left_out",
     "test_text_that_is_not_in_utf_8_is_refused_before_any_draw",
+    "test_units_with_the_same_keys_keep_runs_of_one_order",
 )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from weakref import WeakSet
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.engines.columns import Columns
@@ -309,14 +310,29 @@ class _Units(_Counted):
         return SparkFrequencies(asked, frame, self._keys, self._engine.row(frame, _SIZES))
 
     def _kept(self, most: int) -> Any:
-        """Of each unit the keys with the smallest hashes; equal ones in the order of keys."""
+        """Of each unit a run of its keys in the order of their hashes, as `engines.bounding` does.
+
+        Where it starts is a matter of the unit alone. Equal hashes are in the order of keys.
+        """
         from pyspark.sql import Window
         from pyspark.sql import functions as f
 
-        secret = [f.lit(int(word)) for word in randomness.words(2).view(np.int64)]
-        mixed = f.xxhash64(*secret, f.col("owner"), *map(f.col, self._keys))
-        order = Window.partitionBy("owner").orderBy(mixed, *self._keys)
-        return self._pairs.withColumn("place", f.row_number().over(order)).where(f"place <= {most}")
+        order, start = ([f.lit(int(word)) for word in pair] for pair in _secret())
+        hashed = f.xxhash64(*order, *map(f.col, self._keys))
+        ordered = Window.partitionBy("owner").orderBy(hashed, *self._keys)
+        unit = ordered.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+        numbered = self._pairs.select(
+            *self._pairs.columns,
+            (f.row_number().over(ordered) - 1).alias("place"),
+            f.count("*").over(unit).alias("all"),
+        )
+        first = f.pmod(f.xxhash64(*start, f.col("owner")), f.col("all"))
+        return numbered.where(f.pmod(f.col("place") - first, f.col("all")) < most)
+
+
+def _secret() -> npt.NDArray[np.int64]:
+    """Two words for the order of keys, and two for where a unit starts."""
+    return randomness.words(4).view(np.int64).reshape(2, 2)
 
 
 _SIZES = {
