@@ -43,8 +43,8 @@ SAID: dict[str, tuple[tuple[str, ...], str]] = {
         (*KEY, "--unit", "user_id", "--keys-per-unit", "3", "--budget", "rows", "-o", "x.parquet"),
         "name a budget for 'user_id', or release without a unit.",
     ),
-    "threads": ((*KEY, "--threads", "0"), "tamis: --threads 0: DuckDB takes"),
-    "memory": ((*KEY, "--memory", "lots"), "tamis: --memory 'lots': DuckDB takes"),
+    "threads": ((*KEY, "--threads", "0"), "tamis: --threads 0: there is a memory limit"),
+    "memory": ((*KEY, "--memory", "lots"), "tamis: --memory 'lots': there is a memory limit"),
     "total": (("query", "made.parquet", "suppressed"), "--total-share 0.02, say."),
     "sampler": (
         ("sanitize", "words.csv", "--key", "word", "--frequency", "n", *PROMISE,

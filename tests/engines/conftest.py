@@ -15,7 +15,7 @@ PARTS: dict[str, Callable[[], Engine]] = {"duckdb in small parts": lambda: DuckD
 # where it matters that rows come in parts
 IN_PARTS = ("test_bounding", "test_counting", "test_joining")
 # what is about the formats that DuckDB reads
-DUCKDB_ONLY = ("test_source", "test_interruption")
+DUCKDB_ONLY = ("test_source",)
 # every question to Spark takes a second: these few are asked by the quick tests too
 QUICK_ON_SPARK = (
     "test_frequencies_may_be_asked_for_with_another_bound",

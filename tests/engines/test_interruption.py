@@ -19,7 +19,8 @@ PROGRAM = """
 import signal, tamis
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 slow = "levenshtein(rpad(k, 300, 'x'), rpad(k, 300, 'y')) > 0"  # for a minute or more
-tamis.release("events.parquet", key="k", epsilon=1.0, delta=1e-8, where=slow, {options})
+asked = dict(key="k", epsilon=1.0, delta=1e-8, where=slow, engine="{engine}")
+tamis.release("events.parquet", **asked, {options})
 """
 WAYS = [
     pytest.param("budget='rows', progress=True", id="elements with a bar"),
@@ -28,17 +29,37 @@ WAYS = [
 ]
 
 
-def wait_for(folder: Path) -> None:
+# seconds from the first file that an engine makes until it is at work for sure
+ENGINES = [
+    pytest.param("duckdb", "*", 1, id="duckdb"),
+    pytest.param("spark", "blockmgr*", 8, id="spark", marks=pytest.mark.slow),
+]
+
+
+def wait_for(folder: Path, made: str, seconds: float) -> None:
     """Until the engine has made its folder, and is at work."""
-    deadline = time.monotonic() + 30
-    while not list(folder.iterdir()) and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while not list(folder.glob(made)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    time.sleep(1)
+    time.sleep(seconds)
+
+
+def emptied(folder: Path) -> bool:
+    """Java removes its folders when the program has ended."""
+    deadline = time.monotonic() + 20
+    while list(folder.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not list(folder.iterdir())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as on Unix")
+@pytest.mark.parametrize(("name", "made", "seconds"), ENGINES)
 @pytest.mark.parametrize("options", WAYS)
-def test_an_interruption_ends_the_query_and_leaves_nothing(tmp_path: Path, options: str) -> None:
+def test_an_interruption_ends_the_query_and_leaves_nothing(
+    tmp_path: Path, options: str, name: str, made: str, seconds: float
+) -> None:
+    if name == "spark":
+        pytest.importorskip("pyspark")
     spill = tmp_path / "spill"
     spill.mkdir()
     data = pa.table({"k": [f"key {n % 9}" for n in range(600_000)], "u": range(600_000)})
@@ -47,19 +68,25 @@ def test_an_interruption_ends_the_query_and_leaves_nothing(tmp_path: Path, optio
         ledger.create("rows", 1.0, 1e-6, "element")
         ledger.create("units", 1.0, 1e-6, "u")
     before = sorted(tmp_path.iterdir())
-    program = [sys.executable, "-c", PROGRAM.format(options=options)]
-    env = os.environ | {"TMPDIR": str(spill), "TAMIS_LEDGER": str(tmp_path / "ledger")}
+    program = [sys.executable, "-c", PROGRAM.format(options=options, engine=name)]
+    env = os.environ | {
+        "TMPDIR": str(spill),
+        "SPARK_LOCAL_DIRS": str(spill),
+        "TAMIS_LEDGER": str(tmp_path / "ledger"),
+    }
     with subprocess.Popen(program, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as running:
-        wait_for(spill)
+        wait_for(spill, made, seconds)
         assert running.poll() is None, "it was over too soon: this shows nothing"
         start = time.monotonic()
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=60)
+        running.wait(60)
         took = time.monotonic() - start
+        assert running.stderr is not None
+        said = running.stderr.read()
     assert running.returncode == -signal.SIGINT
     assert said.endswith(b"KeyboardInterrupt\n")
     assert took < 10  # less than one on a machine that does nothing else
-    assert list(spill.iterdir()) == []
+    assert emptied(spill)
     assert sorted(tmp_path.iterdir()) == before
     with open_ledger(tmp_path / "ledger") as ledger:
         assert ledger.history("rows") == ledger.history("units") == []

@@ -24,7 +24,7 @@ from tamis.engines.protocol import Engine, Request
 from tamis.engines.source import source_of
 from tamis.privacy import randomness
 from tests.engines.counting import counts, named
-from tests.errors import behind
+from tests.errors import behind, told
 from tests.sources import Forbidden
 
 ROWS = [("a", 1, 7), ("a", 2, 5), ("b,c", 2, 1), ('"q"', 1, 2), ("ä\n", 3, 2), ("", 1, 1)]
@@ -352,3 +352,25 @@ def test_a_column_of_json_lines_may_appear_late(
 def test_limits_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(tamis.InvalidInput, match="a memory limit such as"):
         DuckDB(**options)
+
+
+WRONG_TABLES: dict[str, tuple[pa.Table, str]] = {
+    "no columns": (pa.table({}), "data has no columns"),
+    "names that are alike": (pa.table({"K": ["a"], "k": ["b"]}), "does not tell apart, such as q"),
+    "text": (
+        pa.table({"k": pa.array([b"secret\xff"]).view(pa.string())}),
+        "a column that is read holds text that is not in UTF-8: repair it, or leave it out.$",
+    ),
+}
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+@pytest.mark.parametrize(("table", "said"), WRONG_TABLES.values(), ids=WRONG_TABLES)
+def test_what_is_wrong_with_a_table_is_said(
+    engine: Engine, tmp_path: Path, table: pa.Table, said: str, as_file: bool
+) -> None:
+    path = tmp_path / "events.parquet"
+    pq.write_table(table, path)
+    with pytest.raises(tamis.InvalidInput, match=said) as refused:
+        engine.count(str(path) if as_file else table, Request(("k",)))
+    assert "secret" not in told(refused.value)

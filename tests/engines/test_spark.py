@@ -24,6 +24,7 @@ from tamis.engines.protocol import Request
 from tamis.engines.spark import engine as spark
 from tamis.engines.spark import work
 from tamis.engines.spark.engine import Spark
+from tamis.engines.spark.frames import check_there
 from tamis.engines.spark.session import _check_answer, _places
 from tamis.importance import Uniform, sample_table
 from tamis.importance.kmeans.elsewhere import Elsewhere
@@ -513,7 +514,7 @@ def run_without(*modules: str, path: str = os.defpath) -> subprocess.CompletedPr
     """The command line where these packages are missing."""
     hidden = "; ".join(f"sys.modules[{name!r}] = None" for name in modules)
     code = f"import sys; {hidden}; from tamis.cli import main; sys.exit(main())"
-    words = ["release", "e.parquet", "--key", "q", "--epsilon", "1", "--delta", "1e-9"]
+    words = ["release", "s3a://e.parquet", "--key", "q", "--epsilon", "1", "--delta", "1e-9"]
     environment = {n: v for n, v in os.environ.items() if n != "JAVA_HOME"} | {"PATH": path}
     return subprocess.run(
         [sys.executable, "-c", code, *words, "--engine", "spark"],
@@ -550,7 +551,7 @@ def test_without_spark_or_java_it_is_said_what_is_missing(
 )
 def test_a_spark_that_does_not_answer_is_named_at_once(given: str, said: str) -> None:
     variable, _, address = given.partition("=")
-    words = ["release", "e.parquet", "--key", "q", "--epsilon", "1", "--delta", "1e-9"]
+    words = ["release", "s3a://e.parquet", "--key", "q", "--epsilon", "1", "--delta", "1e-9"]
     done = subprocess.run(
         [sys.executable, "-m", "tamis", *words, "--engine", "spark"],
         capture_output=True,
@@ -560,6 +561,42 @@ def test_a_spark_that_does_not_answer_is_named_at_once(given: str, said: str) ->
         check=False,
     )
     assert (done.returncode, done.stderr.startswith(f"tamis: {said}")) == (5, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 4, "there is no file 'e.parquet'; check the path."),
+        (("--threads", "0"), 2, "--threads 0: there is a memory limit such as '4GB'"),
+        (("--memory", "lots"), 2, "--memory 'lots': there is a memory limit such as '4GB'"),
+        (("--memory", "10MB"), 2, "--memory '10MB' is too little for Spark, which needs 500MB"),
+        (("MASTER=local[oops]",), 5, "MASTER is 'local[oops]', which Spark does not understand"),
+    ],
+)
+def test_what_needs_no_spark_is_refused_without_one(
+    words: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    if words:
+        pq.write_table(EVENTS, tmp_path / "e.parquet")
+    given = dict(word.split("=") for word in words if "=" in word)
+    more = () if given else words
+    asked = ["release", "e.parquet", "--key", "q", "--epsilon", "1", "--delta", "1e-9", *more]
+    done = subprocess.run(
+        [sys.executable, "-m", "tamis", *asked, "--engine", "spark"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"JAVA_HOME": "/nowhere", **given},
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (code, 1)
+    assert done.stderr.startswith(f"tamis: {said}")
+
+
+def test_columns_of_local_files_are_looked_for_without_spark(tmp_path: Path) -> None:
+    pq.write_table(EVENTS, tmp_path / "e.parquet")
+    with pytest.raises(tamis.InvalidInput, match="no column 'Q'; its columns are: q, u"):
+        check_there(str(tmp_path / "e.parquet"), None, ["Q"])
 
 
 def test_one_of_several_masters_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,3 +138,8 @@ class Columns:
 
     def _nan(self, column: str) -> str:
         return self.nan.format(column)
+
+
+def no_text(column: str = "a key column") -> BadData:
+    """What to say of text that no reader of a release could read."""
+    return BadData(f"{column} holds text that is not in UTF-8: repair it, or leave it out.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import threading
 from collections.abc import Callable, Collection
@@ -11,6 +12,7 @@ import duckdb
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.engines.columns import no_text
 from tamis.engines.protocol import Progress
 from tamis.engines.source import Source, text
 from tamis.privacy.errors import BadData, InvalidInput, shown
@@ -31,7 +33,48 @@ SETTINGS = (
     "SET temp_file_encryption = true",
 )
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+# how DuckDB begins to say that text is not in UTF-8; what follows may be data
+_UNREADABLE = re.compile("Invalid Input Error: Invalid (unicode|string encoding)")
 _LOOK = 0.1  # seconds between looks at a running query
+
+
+def connected(memory: str | None, threads: int | None, **more: str) -> duckdb.DuckDBPyConnection:
+    """A database in memory within these limits; limits that cannot be are refused."""
+    limits = {"memory_limit": memory, "threads": threads, **more}
+    config: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
+    config["autoinstall_known_extensions"] = False
+    made = attempt(lambda: _set(duckdb.connect(config=config)), duckdb.Error, RuntimeError)
+    if isinstance(made, Exception):
+        given = {"memory": memory, "threads": threads}
+        told = (f"{name}={shown(value)}" for name, value in given.items() if value is not None)
+        raise InvalidInput(
+            f"{', '.join(told)}: there is a memory limit such as '4GB', and a number of threads of "
+            "at least 1."
+        )
+    return made
+
+
+def _set(database: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    for setting in SETTINGS:
+        database.execute(setting)
+    return database
+
+
+def check_limits(memory: str | None, threads: int | None) -> int | None:
+    """Refuse what DuckDB would refuse, for any engine; the memory in bytes, if it is limited."""
+    if memory is None and threads is None:
+        return None
+    database = connected(memory, threads)
+    try:
+        return None if memory is None else _memory_of(database)
+    finally:
+        database.close()
+
+
+def _memory_of(database: duckdb.DuckDBPyConnection) -> int:
+    said = database.execute("SELECT current_setting('memory_limit')").fetchall()
+    number, unit = said[0][0].split()
+    return int(float(number) * 1024 ** _UNITS.index(unit))
 
 
 class Database:
@@ -42,22 +85,11 @@ class Database:
         self._progress, self._percent, self._step = progress, 0.0, ("reading", 0.0, 0.0)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self.wrong = "the data cannot be counted"
-        limits = {"memory_limit": memory, "threads": threads, "temp_directory": self._folder.name}
-        given = {name: value for name, value in limits.items() if value is not None}
-        failed = attempt(lambda: self._connect(given), duckdb.Error, RuntimeError)
-        if failed is not None:
+        try:
+            self._connection = connected(memory, threads, temp_directory=self._folder.name)
+        except InvalidInput:
             self.close()
-            limits = {"memory": memory, "threads": threads}
-            told = (f"{name}={shown(n)}" for name, n in limits.items() if n is not None)
-            raise InvalidInput(
-                f"{', '.join(told)}: DuckDB takes a memory limit such as '4GB' and a number of "
-                "threads of at least 1."
-            )
-
-    def _connect(self, config: dict[str, Any]) -> None:
-        self._connection = duckdb.connect(config={**config, "autoinstall_known_extensions": False})
-        for setting in SETTINGS:
-            self._connection.execute(setting)
+            raise
 
     def close(self) -> None:
         if self._connection is not None:
@@ -72,9 +104,7 @@ class Database:
     @property
     def memory(self) -> int:
         """How many bytes DuckDB may use."""
-        said = self.connection.execute("SELECT current_setting('memory_limit')").fetchall()
-        number, unit = said[0][0].split()
-        return int(float(number) * 1024 ** _UNITS.index(unit))
+        return _memory_of(self.connection)
 
     @property
     def threads(self) -> int:
@@ -201,8 +231,8 @@ def _refusal(error: Exception, wrong: str) -> Exception:
             "a cast or a sum in where=, or in a query or view that is read, fails on some row: put "
             "TRY(...) around it, as in TRY(age::INTEGER) > 30, which gives NULL there."
         )
+    if _UNREADABLE.match(str(error)) and "UTF-8" not in wrong:
+        return no_text("a column that is read")
     if isinstance(error, duckdb.Error):
-        invalid = isinstance(error, duckdb.InvalidInputException) and "UTF-8" not in wrong
-        text = ", or holds text that is not in UTF-8" if invalid else ""
-        return BadData(f"{wrong}{text} ({type(error).__name__}).")
+        return BadData(f"{wrong} ({type(error).__name__}).")
     return error

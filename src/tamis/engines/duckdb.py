@@ -24,7 +24,7 @@ from tamis.engines.protocol import (
     Progress,
     Request,
 )
-from tamis.engines.source import Source, source_of
+from tamis.engines.source import Source, check_names, source_of
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import column_of
 from tamis.sampling.attempt import attempt
@@ -117,6 +117,7 @@ class DuckDB:
         self._database.attach(source, f"{source.name} cannot be opened as a DuckDB database")
         if source.registered is not None:
             rows = self._arrow(source.registered)
+            check_names(rows.column_names)
             shown = attempt(lambda: self._database.show("data", rows), duckdb.Error)
             if isinstance(shown, duckdb.Error):
                 raise BadData(

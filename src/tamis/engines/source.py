@@ -137,7 +137,14 @@ def _files(paths: list[str], table: str | None) -> Source:
         read += f"{lines}, hive_partitioning=false, map_inference_threshold=-1)"
         return Source(read, quick=False, untyped=True, loose=True, name=name)
     check_schemas(files)
+    check_names(names_of(files[0]))
     return Source(f"{read}, hive_partitioning=false)", name=name)
+
+
+def names_of(file: str) -> list[str] | None:
+    """The columns of a Parquet file, if it can be read."""
+    schema = attempt(lambda: pq.read_schema(file), OSError, pa.ArrowException)
+    return None if isinstance(schema, Exception) else schema.names
 
 
 def check_schemas(files: list[str]) -> None:
@@ -152,6 +159,19 @@ def check_schemas(files: list[str]) -> None:
         raise BadData(
             "the files have different columns or types, so that one unit or key could be taken for "
             "two; make them alike, or read them one by one."
+        )
+
+
+def check_names(names: list[str] | None) -> None:
+    """Refuse a table without columns, and names that DuckDB would change to tell them apart."""
+    if names is None:  # whoever reads it says so
+        return
+    if not names:
+        raise BadData("data has no columns; is it the table that was meant?")
+    if len({name.lower() for name in names}) < len(names):
+        raise InvalidInput(
+            "two columns have names that DuckDB does not tell apart, such as q and Q: rename one, "
+            "or leave it out."
         )
 
 

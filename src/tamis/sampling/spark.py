@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from tamis.privacy.errors import BadData, EngineMissing, InvalidInput
 from tamis.sampling.attempt import attempt
+from tamis.sampling.interruption import interruptible
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -69,7 +70,7 @@ def _stopped(session: Any) -> bool:
 def asked(call: Callable[[], Any]) -> Any:
     """What Spark finds, or the error that it raises, of which nothing was logged."""
     with quiet():
-        return attempt(call, Exception)
+        return interruptible(lambda: attempt(call, Exception))
 
 
 def condition_of(error: Exception) -> str:

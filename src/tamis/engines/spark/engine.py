@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.engines.columns import Columns
+from tamis.engines.columns import Columns, no_text
+from tamis.engines.database import check_limits
 from tamis.engines.numbers import Numbers
 from tamis.engines.protocol import (
     Choose,
@@ -59,6 +60,7 @@ class Spark:
         progress: Progress | None = None,
         session: Any = None,
     ) -> None:
+        check_limits(memory, threads)
         self._memory, self._threads, self._session = memory, threads, session
         self._progress, self._held, self._turn = progress, list[Any](), 0
 
@@ -80,7 +82,8 @@ class Spark:
         self.close()
         self._turn += 1
         self.step("reading", 0)
-        frame = self._frame(data, table)
+        asked = (*request.key, request.unit, request.count)
+        frame = self._frame(data, table, [name for name in asked if name is not None])
         columns = Columns(request, frames.types_of(frame), nan="isnan({})")
         frames.check_unit(frame, request.unit)
         rows = frames.chosen(frame, request.where, columns.types)
@@ -103,7 +106,7 @@ class Spark:
         self.close()
         self._turn += 1
         self.step("reading", 0)
-        frame = self._frame(data, table)
+        frame = self._frame(data, table, names)
         types = frames.types_of(frame)
         wanted = Numbers(tuple(names), types, finite="abs({}) < 1e308")
         rows = frames.chosen(frame, where, types)
@@ -117,10 +120,11 @@ class Spark:
             self._session = session(self._threads, self._memory)
         return self._session
 
-    def _frame(self, data: Any, table: str | None) -> Any:
-        """The data as a frame of a session whose executors have tamis."""
+    def _frame(self, data: Any, table: str | None, names: Sequence[str]) -> Any:
+        """The data, with these columns, as a frame of a session whose executors have tamis."""
+        frames.check_there(data, table, names)
         there = self.session_of(data)
-        frame = frames.frame_of(there, data, table)
+        frame = frames.frame_of(there, data)
         if there not in _READY:  # now, and not when a budget has been charged
             found = run(lambda: there.range(1).mapInArrow(work.ready, "code string").collect())
             if {code for (code,) in found} != {work.code()}:  # from each part of the range
@@ -233,7 +237,7 @@ class _Elements(_Counted):
         asked = {f"bad{n}": f"max(bad{n})" for n, _ in self._listed()} | self._sought
         sizes = self._engine.row(self._counts, asked | frames.unreadable(self._columns))
         if sizes.pop("unreadable"):
-            raise frames.no_text()
+            raise no_text()
         name = self._columns.request.count
         for n, (_, what) in self._listed():
             if sizes[f"bad{n}"]:
@@ -274,7 +278,7 @@ class _Units(_Counted):
         if found["lost"]:
             raise columns.lost()
         if found["unreadable"]:
-            raise frames.no_text()
+            raise no_text()
 
     @guarded
     def spread(self) -> Ints:

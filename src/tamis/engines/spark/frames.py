@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from tamis.engines.columns import Columns, Types
-from tamis.engines.condition import check_condition
+from tamis.engines.condition import check_condition, unknown
 from tamis.engines.protocol import Request
-from tamis.engines.source import check_collected, check_schemas, files_of, kind_of, paths_of
+from tamis.engines.source import (
+    check_collected,
+    check_schemas,
+    files_of,
+    kind_of,
+    names_of,
+    paths_of,
+)
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
@@ -48,18 +56,33 @@ _PARQUET = (".parquet", ".pq")
 _OTHERWISE = re.compile(r'["`\\]')  # what Spark reads in another way than DuckDB
 
 
-def frame_of(session: Any, data: Any, table: str | None) -> Any:
-    """Data as a DataFrame: one of Spark, Parquet files, or a table of Arrow, pandas or polars."""
+def check_there(data: Any, table: str | None, names: Sequence[str]) -> None:
+    """Refuse what can be refused without Spark, which takes seconds to start."""
     if table is not None:
         raise InvalidInput(
             "table is for DuckDB databases: read it with Spark, and give the DataFrame."
         )
+    paths = paths_of(data)
+    if paths is None:
+        if not is_frame(data):
+            check_collected(data)
+        return
+    files = _files(paths)
+    if not _far(paths):
+        check_schemas(files)
+        there = names_of(files[0])
+        lost = [] if there is None else [name for name in names if name not in there]
+        if lost:
+            raise InvalidInput(unknown(lost[0], there or ()))
+
+
+def frame_of(session: Any, data: Any) -> Any:
+    """Data as a DataFrame: one of Spark, Parquet files, or a table of Arrow, pandas or polars."""
     if is_frame(data):
         return at_rest(data)
     paths = paths_of(data)
     if paths is not None:
         return _parquet(session, paths)
-    check_collected(data)
     if not hasattr(data, "__arrow_c_stream__"):
         raise InvalidInput(
             "data must be a DataFrame of Spark, paths of Parquet files, or a table of Arrow, "
@@ -76,9 +99,15 @@ def frame_of(session: Any, data: Any, table: str | None) -> Any:
     return made
 
 
-def _parquet(session: Any, paths: list[str]) -> Any:
-    far = [path for path in paths if "://" in path]
-    if far and len(far) < len(paths):
+def _far(paths: list[str]) -> bool:
+    """Whether paths are elsewhere."""
+    return "://" in paths[0]
+
+
+def _files(paths: list[str]) -> list[str]:
+    """The Parquet files that paths name, as Spark wants to be told."""
+    far = _far(paths)
+    if any(_far([path]) != far for path in paths):
         raise InvalidInput("paths are all on this machine, or all elsewhere, such as s3a://...")
     # Java has a working folder of its own, in which Spark would look
     files = paths if far else [str(Path(file).absolute()) for file in files_of(paths)]
@@ -87,8 +116,11 @@ def _parquet(session: Any, paths: list[str]) -> Any:
             f"{paths[0]!r} is no Parquet file: read other formats with Spark, and give the "
             "DataFrame, or leave out engine."
         )
-    if not far:
-        check_schemas(files)
+    return files
+
+
+def _parquet(session: Any, paths: list[str]) -> Any:
+    files = _files(paths)
     # folders are no columns, and every file is a file of the data whatever its name begins with
     reader = session.read.option("recursiveFileLookup", "true")
     made = attempt(lambda: reader.parquet(*files), Exception)
@@ -191,10 +223,6 @@ def unreadable(columns: Columns) -> dict[str, str]:
     ]
     wrong = " OR ".join(f"NOT is_valid_utf8({key})" for key in texts)
     return {"unreadable": f"coalesce(max({wrong}), false)" if texts else "false"}
-
-
-def no_text() -> BadData:
-    return BadData("a key column holds text that is not in UTF-8: repair it, or leave it out.")
 
 
 def schema_of(cells: list[str], rest: list[Any], more: str) -> Any:

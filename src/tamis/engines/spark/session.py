@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -9,14 +10,16 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
+from tamis.engines.database import check_limits
 from tamis.engines.spark import java
-from tamis.privacy.errors import EngineMissing, shown
+from tamis.privacy.errors import EngineMissing, InvalidInput, shown
 from tamis.sampling.attempt import attempt
-from tamis.sampling.spark import asked, missing
+from tamis.sampling.spark import missing, quiet
 
 _LOG = Path(__file__).with_name("log4j2.properties").as_uri()
 # for a session on this machine alone
@@ -31,6 +34,10 @@ _LOCAL = {
 # these say which cluster there is; MASTER does too, unless it is on this machine
 _ELSEWHERE = ("SPARK_REMOTE", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
 _PORTS = {"sc": 15002, "spark": 7077}
+_MASTERS = re.compile(
+    r"local(\[([1-9]\d*|\*)( *, *\d+)?\])?|local-cluster\[.*\]|yarn|(?!sc:)[a-z0-9+]+://.+"
+)
+_LEAST = 476 << 20  # bytes that Java must have, or Spark does not start
 _ANSWER = 5.0  # seconds to wait for one
 
 
@@ -41,6 +48,7 @@ def session(threads: int | None = None, memory: str | None = None) -> Any:
     which comes with tamis[spark]; it logs nothing. ``threads`` and ``memory`` (such as ``"4GB"``)
     are for a new one on this machine.
     """
+    limit = check_limits(memory, threads)
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -49,30 +57,89 @@ def session(threads: int | None = None, memory: str | None = None) -> Any:
     if there is not None:
         return there
     builder = SparkSession.builder.appName("tamis")
-    master = os.environ.get("MASTER", "local")
+    master = _master()
     here = master.startswith("local")
     if here:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if not here or any(name in os.environ for name in _ELSEWHERE):
+    elsewhere = not here or any(name in os.environ for name in _ELSEWHERE)
+    if elsewhere:
         _check_answer()
         if "SPARK_REMOTE" not in os.environ and not java.found():
             attempt(java.prepare, EngineMissing)  # or Spark's own settings say where it is
+        start = builder.getOrCreate
     else:
+        _check_enough(memory, limit)
         java.prepare()
-        cores = threads or os.cpu_count() or 1
-        builder = builder.master(f"local[{cores}]" if threads or master == "local" else master)
-        builder = builder.config("spark.sql.shuffle.partitions", 2 * cores)
-        if memory is not None:
-            builder = builder.config("spark.driver.memory", memory.removesuffix("B"))
-        for name, value in _LOCAL.items():
-            builder = builder.config(name, value)
-    made = asked(lambda: _handled(builder.getOrCreate))
+        options = _options(master, threads, limit)
+        start = partial(_started_here, builder, options)
+    with quiet():
+        made = attempt(lambda: _handled(start), Exception)
     if isinstance(made, Exception):
         raise EngineMissing(
-            f"Spark could not be started ({type(made).__name__}); it needs Java 17 or 21: see "
-            "JAVA_HOME, SPARK_HOME, MASTER and SPARK_REMOTE."
+            f"Spark could not be started ({type(made).__name__}); what it needs is Java 17 or 21 "
+            "(JAVA_HOME), as much memory as it is told to take, and a place that it knows: see "
+            "SPARK_HOME, MASTER and SPARK_REMOTE."
         )
     return made
+
+
+def _master() -> str:
+    """Where Spark is to run, if it is understood."""
+    master = os.environ.get("MASTER") or "local"
+    if not _MASTERS.fullmatch(master):
+        raise EngineMissing(
+            f"MASTER is {shown(master)}, which Spark does not understand: it is such as local[4], "
+            "spark://host:7077 or yarn."
+        )
+    return master
+
+
+def _check_enough(memory: str | None, limit: int | None) -> None:
+    if limit is not None and limit < _LEAST:
+        raise InvalidInput(f"memory={memory!r} is too little for Spark, which needs 500MB or more.")
+
+
+def _options(master: str, threads: int | None, limit: int | None) -> dict[str, str]:
+    """The settings of a Spark on this machine."""
+    cores = threads or os.cpu_count() or 1
+    options = {
+        "spark.master": f"local[{cores}]" if threads or master == "local" else master,
+        "spark.sql.shuffle.partitions": str(2 * cores),
+        **_LOCAL,
+    }
+    return options | ({} if limit is None else {"spark.driver.memory": f"{limit >> 20}m"})
+
+
+def _started_here(builder: Any, options: dict[str, str]) -> Any:
+    """A session on this machine. What Java says until it has started is not for users."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    there, launch = cast("tuple[Any, Any]", (SparkContext, launch_gateway))
+    if there._gateway is not None:
+        return builder.getOrCreate()
+    said, says = os.pipe()
+    started = threading.Event()
+    threading.Thread(target=_pass_on, args=(said, started), daemon=True).start()
+    try:
+        conf = SparkConf(loadDefaults=False).setAll(list(options.items()))
+        there._ensure_initialized(gateway=launch(conf, {"stderr": says}))
+    finally:
+        os.close(says)
+    made = builder.getOrCreate()
+    started.set()
+    return made
+
+
+def _pass_on(said: int, started: threading.Event) -> None:
+    """Hand on what Java says to the standard error, once it has started."""
+    with open(said, "rb", buffering=0) as pipe:
+        while text := pipe.read(1 << 16):
+            if started.is_set():
+                with contextlib.suppress(OSError):
+                    os.write(2, text)
 
 
 def _handled(start: Callable[[], Any]) -> Any:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tamis.engines.protocol import Counted, Draw, Encode, Frequencies, Ints, Request
 from tamis.engines.spark import engine as spark
-from tamis.engines.spark.frames import named_table
+from tamis.engines.spark.frames import check_there, named_table
 from tamis.privacy.errors import InvalidInput
 from tamis.privacy.ledger.charge import REFUSALS, after_charge
 from tamis.releases.checks import check_running, check_texts
@@ -39,6 +39,7 @@ def release_folder(data: Any, folder: str | Path, **options: Any) -> Folder:
     if choice not in (None, "spark"):
         raise InvalidInput('a folder is written by Spark: leave out engine, or give "spark".')
     with bar(progress) as report, spark.Spark(memory, threads, report) as engine:
+        check_there(data, options.get("table"), ())
         session = engine.session_of(at_rest(data) if is_frame(data) else data)
         place = Place(session, folder)
         staying = _Staying(engine, _once(session), place)

@@ -1,0 +1,149 @@
+"""Ctrl-C while Spark is asked: the jobs of this call are cancelled, and it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from tamis.sampling.attempt import attempt
+
+Found = TypeVar("Found")
+
+_AGAIN = 0.2  # seconds until jobs are cancelled again, which may have begun since
+_PATIENCE = 1.5  # seconds until an interruption does not wait for Spark any longer
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Stop(KeyboardInterrupt):
+    """Ends what is not a wait for classic Spark; Connect cancels what it waits for."""
+
+
+class _Watch:
+    """Handles signals during one call, in place of whoever does so otherwise.
+
+    A wait for classic Spark cannot be left by an exception: the next call, in some ``finally`` of
+    PySpark, would wait for the same answer. So it is kept until cancelled jobs have ended it.
+    """
+
+    def __init__(self) -> None:
+        self.reason: BaseException | None = None  # what whoever handles signals raised
+        self._tag = f"tamis-{uuid4()}"
+        self._context: Any = None
+        self._before = dict[signal.Signals, Any]()
+        self._over = threading.Event()
+
+    def begin(self) -> None:
+        for number in _NUMBERS:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._before[number] = handler
+                signal.signal(number, self._struck)
+        self.mark()
+
+    def mark(self) -> None:
+        """Mark the jobs of this thread, if there is a classic session by now."""
+        module = sys.modules.get("pyspark.core.context")
+        context = getattr(getattr(module, "SparkContext", None), "_active_spark_context", None)
+        if self._context is None and context is not None:
+            self._context = context
+            attempt(lambda: context.addJobTag(self._tag), Exception)
+
+    def end(self) -> None:
+        self._over.set()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        context = self._context
+        if context is not None:
+            attempt(lambda: context.removeJobTag(self._tag), Exception)
+
+    def _struck(self, number: int, frame: FrameType | None) -> None:
+        if self.reason is not None:  # once more, or nothing has ended for too long
+            _hang_up(frame)
+            raise _Stop
+        reason = _raised(self._handler(number), number, frame)
+        if reason is None:  # it goes on
+            return
+        self.reason = reason
+        if self._context is None or not _waits(frame):
+            raise _Stop
+        threading.Thread(target=self._cancel, args=(number,), daemon=True).start()
+
+    def _handler(self, number: int) -> Callable[[int, FrameType | None], object]:
+        """Whoever was there; PySpark's would cancel all jobs of the session, and wait for them."""
+        handler = self._before[signal.Signals(number)]
+        theirs = getattr(handler, "__module__", "") == "pyspark.core.context"
+        return signal.default_int_handler if theirs else handler  # type: ignore[no-any-return]
+
+    def _cancel(self, number: int) -> None:
+        context = self._context
+        end: float | None = time.monotonic() + _PATIENCE
+        while not self._over.is_set():
+            attempt(lambda: context.cancelJobsWithTag(self._tag), Exception)
+            self._over.wait(_AGAIN)
+            if end is not None and time.monotonic() > end and not self._over.is_set():
+                end = None
+                if os.name == "posix":
+                    signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+
+def _raised(
+    handler: Callable[[int, FrameType | None], object], number: int, frame: FrameType | None
+) -> BaseException | None:
+    try:
+        handler(number, frame)
+    except BaseException as reason:
+        return reason
+    return None
+
+
+def _waits(frame: FrameType | None) -> bool:
+    """Whether classic Spark is being waited for."""
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith(("pyspark.sql.connect", "tamis.")):
+            return False
+        if name.startswith(("py4j.", "pyspark.")):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _hang_up(frame: FrameType | None) -> None:
+    """Give up a connection to Java whose answer nobody will read: there will be another one."""
+    while frame is not None:
+        connection: Any = frame.f_locals.get("self")
+        if type(connection).__name__ == "ClientServerConnection":
+            attempt(connection.close, Exception)
+        frame = frame.f_back
+
+
+_WATCHES: list[_Watch] = []  # the one of the main thread, if it asks Spark
+
+
+def interruptible(call: Callable[[], Found]) -> Found:
+    """What a call of Spark gives, which an interruption of the main thread ends soon.
+
+    What handles signals otherwise is called, and what it raises is raised, when the call has ended.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()
+    if _WATCHES:
+        _WATCHES[0].mark()
+        return call()
+    watch = _Watch()
+    _WATCHES.append(watch)
+    try:
+        watch.begin()
+        return call()
+    finally:
+        _WATCHES.clear()
+        watch.end()
+        if watch.reason is not None:  # in the place of what cancelled jobs raise
+            raise watch.reason.with_traceback(None) from None
