@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from tamis.importance.kmeans.steps import Norms
 from tamis.importance.tables import points_of
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
+from tamis.sampling import executors
 from tamis.sampling import spark as guarded
 from tamis.sampling.spark import is_frame
 from tamis.sampling.stream import PpsworStream, count_frame
@@ -360,9 +362,54 @@ def test_executors_with_another_version_are_noticed_before_a_budget_is_charged(
     frame: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark, "_READY", set())
-    monkeypatch.setattr(work, "code", lambda: "of the driver")
+    monkeypatch.setattr(executors, "code", lambda: "of the driver")
     with randomness.using(Forbidden()), pytest.raises(tamis.EngineMissing, match="another version"):
         tamis.release(frame, key="q", **PROMISE)
+
+
+def test_executors_that_come_later_with_another_version_draw_nothing(
+    session: Any, frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "_READY", {session})
+    monkeypatch.setattr(executors, "code", lambda: "of the driver")
+    with open_ledger(tmp_path / "ledger.sqlite") as opened:
+        opened.create("rows", 3.0, 1e-6, "element")
+    paid: dict[str, Any] = {"budget": "rows", "ledger": tmp_path / "ledger.sqlite"}
+    words = "have another version of tamis .* what it cost is spent"
+    with pytest.raises(tamis.ReleaseFailed, match=words) as why:
+        tamis.release(frame, key="q", **paid, **PROMISE)
+    assert "maps" not in told(why.value)
+
+
+@pytest.mark.slow
+def test_no_task_works_for_another_version(
+    session: Any, frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "_READY", {session})
+    monkeypatch.setattr(executors, "code", lambda: "of the driver")
+    numbers = session.range(10).selectExpr("cast(id AS double) AS x")
+    for call in (
+        lambda: tamis.release(frame, key="q", **PROMISE),
+        lambda: tamis.release_folder(frame, tmp_path / "r", key="q", **PROMISE),
+        lambda: tamis.summarize(frame, domain=tamis.Domain(u=1000), epsilon=1.0, size=20),
+        lambda: sample_table(numbers, ["x"], Uniform(0.5)),
+        lambda: PpsworStream(k=3).update_frame(frame, "q"),
+        lambda: count_frame(["maps"], frame, "q"),
+        lambda: Spark(session=session).numbers(numbers, ["x"]).gather(np.negative),
+        lambda: Spark(session=session).numbers(numbers, ["x"]).total(lambda _: np.zeros(1, int)),
+    ):
+        with pytest.raises(tamis.EngineMissing, match="have another version of tamis"):
+            call()
+
+
+def test_work_for_another_version_draws_nothing() -> None:
+    """The check comes before the first batch is asked for."""
+    asked = iter([1])
+    work_elsewhere = partial(executors._checked, lambda batches: batches, "of the driver")
+    with pytest.raises(tamis.EngineMissing, match="have another version"):
+        next(work_elsewhere(asked))
+    assert list(asked) == [1]
+    assert list(executors.checked(lambda batches: batches)(iter([1, 2]))) == [1, 2]
 
 
 @pytest.mark.slow
