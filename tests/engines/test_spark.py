@@ -20,6 +20,7 @@ import pytest
 from scipy import stats
 
 import tamis
+from tamis.cli import main
 from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Request
 from tamis.engines.spark import engine as spark
@@ -810,6 +811,36 @@ def test_a_task_that_is_killed_half_way_neither_loses_nor_doubles_a_key_nor_char
     assert done.stdout.split() == ["700000"] * 3
     with open_ledger(ledger) as opened:
         assert len(opened.history("b")) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "said"),
+    [
+        ("s3a://nowhere/*.parquet", tamis.EngineMissing, "begin with s3a://: it needs its package"),
+        ("foo://nowhere/a.parquet", tamis.EngineMissing, "begin with foo://: it needs the package"),
+        ("file://{}/none/*.parquet", tamis.BadData, "Spark finds no file for 'file:///.*quet'; ch"),
+        ("file://{}/e.parquet", tamis.BadData, r"cannot be read by Spark \([A-Z]\w+\.?[\w.]*\); "),
+        (
+            "hdfs://nowhere.invalid:1/e.parquet",
+            tamis.BadData,
+            r"by Spark \(UnknownHostException\); ch",
+        ),
+    ],
+)
+def test_of_an_address_that_cannot_be_read_it_is_said_why(
+    session: Any, tmp_path: Path, address: str, kind: type[Exception], said: str
+) -> None:
+    (tmp_path / "e.parquet").write_text(SECRET)
+    with randomness.using(Forbidden()), pytest.raises(kind, match=said) as why:
+        tamis.release(address.format(tmp_path), key="q", engine="spark", **PROMISE)
+    assert type(why.value) is kind
+    assert "Py4J" not in str(why.value)
+    assert SECRET not in told(why.value)
+
+
+def test_of_an_address_that_has_no_file_system_the_exit_code_says_so(session: Any) -> None:
+    words = ["release", "s3a://nowhere/*.parquet", "--key", "q", "--epsilon", "1"]
+    assert main([*words, "--delta", "1e-9", "--engine", "spark"]) == 5
 
 
 @pytest.mark.slow

@@ -12,10 +12,11 @@ from tamis.engines.columns import Columns, Types
 from tamis.engines.condition import check_condition
 from tamis.engines.protocol import Request
 from tamis.engines.source import check_collected, check_schemas, files_of, kind_of, paths_of
+from tamis.engines.spark.addresses import unread
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
-from tamis.sampling.spark import at_rest, is_frame
+from tamis.sampling.spark import asked, at_rest, is_frame
 
 # the names of Spark's types, in those of DuckDB that `Columns` knows
 _KINDS = {
@@ -91,14 +92,11 @@ def _parquet(session: Any, paths: list[str]) -> Any:
         check_schemas(files)
     # folders are no columns, and every file is a file of the data whatever its name begins with
     reader = session.read.option("recursiveFileLookup", "true")
-    made = attempt(lambda: reader.parquet(*files), Exception)
+    made = asked(lambda: _analysed(reader.parquet(*files)))
     if isinstance(made, Exception):
-        kind = type(made).__name__
+        why = unread(made, paths)
         del made
-        raise BadData(
-            f"{paths[0]!r} cannot be read by Spark ({kind}); check the path, and "
-            "whether Spark has what it needs for such an address."
-        )
+        raise why
     return made
 
 
