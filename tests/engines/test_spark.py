@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -841,6 +842,61 @@ def test_of_an_address_that_cannot_be_read_it_is_said_why(
 def test_of_an_address_that_has_no_file_system_the_exit_code_says_so(session: Any) -> None:
     words = ["release", "s3a://nowhere/*.parquet", "--key", "q", "--epsilon", "1"]
     assert main([*words, "--delta", "1e-9", "--engine", "spark"]) == 5
+
+
+NANOSECONDS = pa.timestamp("ns")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        NANOSECONDS,
+        pa.timestamp("ns", "Europe/Paris"),
+        pa.dictionary(pa.int32(), NANOSECONDS),
+        pa.list_(NANOSECONDS),
+        pa.large_list(NANOSECONDS),
+        pa.list_(NANOSECONDS, 1),
+        pa.struct([("at", NANOSECONDS)]),
+    ],
+    ids=str,
+)
+def test_moments_that_spark_would_take_for_one_are_refused(session: Any, kind: pa.DataType) -> None:
+    fine = _moments([1001, 1002], kind)
+    with randomness.using(Forbidden()), pytest.raises(tamis.BadData, match="Round them to micro"):
+        tamis.release(
+            fine.append_column("k", [["a"] * 600]),
+            key="k",
+            unit="t",
+            keys_per_unit=1,
+            engine="spark",
+            **PROMISE,
+        )
+    if not pa.types.is_nested(kind):
+        for table in (fine, fine.to_pandas(), pl.from_arrow(fine)):
+            with pytest.raises(tamis.BadData, match="'t' holds nanoseconds, which Spark has not"):
+                tamis.release(table, key="t", engine="spark", **PROMISE)
+
+
+@pytest.mark.slow
+def test_moments_of_whole_microseconds_are_kept(session: Any) -> None:
+    for kind in (NANOSECONDS, pa.timestamp("ns", "UTC")):
+        whole = _moments([1000, 2000], kind)
+        made = tamis.release(whole, key="t", engine="spark", **PROMISE).to_arrow()["t"]
+        assert sorted(made.cast(pa.int64()).to_pylist()) == [1, 2]
+    others = _moments([1001, 1002], NANOSECONDS).append_column("k", [["a"] * 600])
+    assert len(tamis.release(others, key="k", engine="spark", **PROMISE)) == 1
+
+
+def _moments(nanoseconds: list[int], kind: pa.DataType) -> pa.Table:
+    """A table of 300 of each."""
+    plain: Any = pa.array(nanoseconds * 300, NANOSECONDS)
+    if pa.types.is_struct(kind):
+        plain = pa.StructArray.from_arrays([plain], fields=list(kind))
+    elif pa.types.is_nested(kind):
+        plain = pa.array([[moment] for moment in plain], kind)
+    else:
+        plain = plain.dictionary_encode() if pa.types.is_dictionary(kind) else plain.cast(kind)
+    return pa.table({"t": plain})
 
 
 @pytest.mark.slow

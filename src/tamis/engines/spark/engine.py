@@ -11,7 +11,7 @@ which of the two was looked at:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -81,7 +81,7 @@ class Spark:
         self.close()
         self._turn += 1
         self.step("reading", 0)
-        frame = self._frame(data, table)
+        frame = self._frame(data, table, (*request.key, request.unit))
         columns = Columns(request, frames.types_of(frame), nan="isnan({})")
         frames.check_unit(frame, request.unit)
         rows = frames.chosen(frame, request.where, columns.types)
@@ -118,13 +118,13 @@ class Spark:
             self._session = session(self._threads, self._memory)
         return self._session
 
-    def _frame(self, data: Any, table: str | None) -> Any:
+    def _frame(self, data: Any, table: str | None, exact: Collection[str | None] = ()) -> Any:
         """The data as a frame of a session whose executors have tamis.
 
         Those that come later are looked at by the tasks that run there, before they draw.
         """
         there = self.session_of(data)
-        frame = frames.frame_of(there, data, table)
+        frame = frames.frame_of(there, data, table, exact)
         if there not in _READY:  # now, and not when a budget has been charged
             found = run(lambda: there.range(1).mapInArrow(work.ready, "code string").collect())
             if {code for (code,) in found} != {executors.code()}:  # from each part of the range

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tamis.engines.condition import check_condition
 from tamis.engines.protocol import Request
 from tamis.engines.source import check_collected, check_schemas, files_of, kind_of, paths_of
 from tamis.engines.spark.addresses import unread
-from tamis.privacy.errors import BadData, InvalidInput
+from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
 from tamis.sampling.spark import asked, at_rest, is_frame
@@ -49,8 +50,11 @@ _PARQUET = (".parquet", ".pq")
 _OTHERWISE = re.compile(r'["`\\]')  # what Spark reads in another way than DuckDB
 
 
-def frame_of(session: Any, data: Any, table: str | None) -> Any:
-    """Data as a DataFrame: one of Spark, Parquet files, or a table of Arrow, pandas or polars."""
+def frame_of(session: Any, data: Any, table: str | None, exact: Collection[str | None] = ()) -> Any:
+    """Data as a DataFrame: one of Spark, Parquet files, or a table of Arrow, pandas or polars.
+
+    Of a table, no two values of the columns that are to be ``exact`` become one.
+    """
     if table is not None:
         raise InvalidInput(
             "table is for DuckDB databases: read it with Spark, and give the DataFrame."
@@ -66,7 +70,9 @@ def frame_of(session: Any, data: Any, table: str | None) -> Any:
             "data must be a DataFrame of Spark, paths of Parquet files, or a table of Arrow, "
             f"pandas or polars, not {type(data).__name__}."
         )
-    made = attempt(lambda: _shown(session, pa.table(data)), Exception)
+    made = attempt(lambda: _shown(session, pa.table(data), exact), Exception)
+    if isinstance(made, BadData):
+        raise made
     if isinstance(made, Exception):
         kind = type(made).__name__
         del made  # as in `run`
@@ -100,11 +106,17 @@ def _parquet(session: Any, paths: list[str]) -> Any:
     return made
 
 
-def _shown(session: Any, rows: pa.Table) -> Any:
+def _shown(session: Any, rows: pa.Table, exact: Collection[str | None]) -> Any:
     """An Arrow table, in types that Spark has."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     known = pa.table([_known(column) for column in rows.columns], names=rows.column_names)
+    for name, column in zip(known.column_names, known.columns, strict=True):
+        if name in exact and not _in_micros(column):
+            raise BadData(
+                f"{shown(name)} holds nanoseconds, which Spark has not: moments that differ would "
+                "become one. Round them to microseconds, or leave out engine (DuckDB has them)."
+            )
     return session.createDataFrame(known, from_arrow_schema(known.schema, True))
 
 
@@ -117,6 +129,28 @@ def _known(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if isinstance(column.type, pa.UuidType):
         return _known(column.cast(pa.binary(16)).cast(pa.binary()))
     return column.cast(_SIGNED.get(column.type, column.type))
+
+
+def _in_micros(column: pa.ChunkedArray) -> bool:
+    """Whether all moments are whole microseconds, if there are any."""
+    coarse = _coarse(column.type)
+    found = coarse == column.type or attempt(lambda: column.cast(coarse), pa.ArrowException)
+    return not isinstance(found, Exception)
+
+
+def _coarse(kind: pa.DataType) -> pa.DataType:
+    """The type with microseconds for nanoseconds, inside of others too."""
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_coarse(field.type)) for field in kind])
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(kind.value_field.with_type(_coarse(kind.value_type)), kind.list_size)
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_coarse(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_coarse(kind.value_type)))
+    return kind
 
 
 def types_of(frame: Any) -> Types:
