@@ -9,16 +9,19 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
 import tamis
+from tamis.cli import main
 from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Request
 from tamis.engines.spark import engine as spark
@@ -34,6 +37,7 @@ from tamis.importance.kmeans.steps import Norms
 from tamis.importance.tables import points_of
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
+from tamis.sampling import executors
 from tamis.sampling import spark as guarded
 from tamis.sampling.spark import is_frame
 from tamis.sampling.stream import PpsworStream, count_frame
@@ -361,9 +365,54 @@ def test_executors_with_another_version_are_noticed_before_a_budget_is_charged(
     frame: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark, "_READY", set())
-    monkeypatch.setattr(work, "code", lambda: "of the driver")
+    monkeypatch.setattr(executors, "code", lambda: "of the driver")
     with randomness.using(Forbidden()), pytest.raises(tamis.EngineMissing, match="another version"):
         tamis.release(frame, key="q", **PROMISE)
+
+
+def test_executors_that_come_later_with_another_version_draw_nothing(
+    session: Any, frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "_READY", {session})
+    monkeypatch.setattr(executors, "code", lambda: "of the driver")
+    with open_ledger(tmp_path / "ledger.sqlite") as opened:
+        opened.create("rows", 3.0, 1e-6, "element")
+    paid: dict[str, Any] = {"budget": "rows", "ledger": tmp_path / "ledger.sqlite"}
+    words = "have another version of tamis .* what it cost is spent"
+    with pytest.raises(tamis.ReleaseFailed, match=words) as why:
+        tamis.release(frame, key="q", **paid, **PROMISE)
+    assert "maps" not in told(why.value)
+
+
+@pytest.mark.slow
+def test_no_task_works_for_another_version(
+    session: Any, frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "_READY", {session})
+    monkeypatch.setattr(executors, "code", lambda: "of the driver")
+    numbers = session.range(10).selectExpr("cast(id AS double) AS x")
+    for call in (
+        lambda: tamis.release(frame, key="q", **PROMISE),
+        lambda: tamis.release_folder(frame, tmp_path / "r", key="q", **PROMISE),
+        lambda: tamis.summarize(frame, domain=tamis.Domain(u=1000), epsilon=1.0, size=20),
+        lambda: sample_table(numbers, ["x"], Uniform(0.5)),
+        lambda: PpsworStream(k=3).update_frame(frame, "q"),
+        lambda: count_frame(["maps"], frame, "q"),
+        lambda: Spark(session=session).numbers(numbers, ["x"]).gather(np.negative),
+        lambda: Spark(session=session).numbers(numbers, ["x"]).total(lambda _: np.zeros(1, int)),
+    ):
+        with pytest.raises(tamis.EngineMissing, match="have another version of tamis"):
+            call()
+
+
+def test_work_for_another_version_draws_nothing() -> None:
+    """The check comes before the first batch is asked for."""
+    asked = iter([1])
+    work_elsewhere = partial(executors._checked, lambda batches: batches, "of the driver")
+    with pytest.raises(tamis.EngineMissing, match="have another version"):
+        next(work_elsewhere(asked))
+    assert list(asked) == [1]
+    assert list(executors.checked(lambda batches: batches)(iter([1, 2]))) == [1, 2]
 
 
 @pytest.mark.slow
@@ -800,6 +849,91 @@ def test_a_task_that_is_killed_half_way_neither_loses_nor_doubles_a_key_nor_char
     assert done.stdout.split() == ["700000"] * 3
     with open_ledger(ledger) as opened:
         assert len(opened.history("b")) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "said"),
+    [
+        ("s3a://nowhere/*.parquet", tamis.EngineMissing, "begin with s3a://: it needs its package"),
+        ("foo://nowhere/a.parquet", tamis.EngineMissing, "begin with foo://: it needs the package"),
+        ("file://{}/none/*.parquet", tamis.BadData, "Spark finds no file for 'file:///.*quet'; ch"),
+        ("file://{}/e.parquet", tamis.BadData, r"cannot be read by Spark \([A-Z]\w+\.?[\w.]*\); "),
+        (
+            "hdfs://nowhere.invalid:1/e.parquet",
+            tamis.BadData,
+            r"by Spark \(UnknownHostException\); ch",
+        ),
+    ],
+)
+def test_of_an_address_that_cannot_be_read_it_is_said_why(
+    session: Any, tmp_path: Path, address: str, kind: type[Exception], said: str
+) -> None:
+    (tmp_path / "e.parquet").write_text(SECRET)
+    with randomness.using(Forbidden()), pytest.raises(kind, match=said) as why:
+        tamis.release(address.format(tmp_path), key="q", engine="spark", **PROMISE)
+    assert type(why.value) is kind
+    assert "Py4J" not in str(why.value)
+    assert SECRET not in told(why.value)
+
+
+def test_of_an_address_that_has_no_file_system_the_exit_code_says_so(session: Any) -> None:
+    words = ["release", "s3a://nowhere/*.parquet", "--key", "q", "--epsilon", "1"]
+    assert main([*words, "--delta", "1e-9", "--engine", "spark"]) == 5
+
+
+NANOSECONDS = pa.timestamp("ns")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        NANOSECONDS,
+        pa.timestamp("ns", "Europe/Paris"),
+        pa.dictionary(pa.int32(), NANOSECONDS),
+        pa.list_(NANOSECONDS),
+        pa.large_list(NANOSECONDS),
+        pa.list_(NANOSECONDS, 1),
+        pa.struct([("at", NANOSECONDS)]),
+    ],
+    ids=str,
+)
+def test_moments_that_spark_would_take_for_one_are_refused(session: Any, kind: pa.DataType) -> None:
+    fine = _moments([1001, 1002], kind)
+    with randomness.using(Forbidden()), pytest.raises(tamis.BadData, match="Round them to micro"):
+        tamis.release(
+            fine.append_column("k", [["a"] * 600]),
+            key="k",
+            unit="t",
+            keys_per_unit=1,
+            engine="spark",
+            **PROMISE,
+        )
+    if not pa.types.is_nested(kind):
+        for table in (fine, fine.to_pandas(), pl.from_arrow(fine)):
+            with pytest.raises(tamis.BadData, match="'t' holds nanoseconds, which Spark has not"):
+                tamis.release(table, key="t", engine="spark", **PROMISE)
+
+
+@pytest.mark.slow
+def test_moments_of_whole_microseconds_are_kept(session: Any) -> None:
+    for kind in (NANOSECONDS, pa.timestamp("ns", "UTC")):
+        whole = _moments([1000, 2000], kind)
+        made = tamis.release(whole, key="t", engine="spark", **PROMISE).to_arrow()["t"]
+        assert sorted(made.cast(pa.int64()).to_pylist()) == [1, 2]
+    others = _moments([1001, 1002], NANOSECONDS).append_column("k", [["a"] * 600])
+    assert len(tamis.release(others, key="k", engine="spark", **PROMISE)) == 1
+
+
+def _moments(nanoseconds: list[int], kind: pa.DataType) -> pa.Table:
+    """A table of 300 of each."""
+    plain: Any = pa.array(nanoseconds * 300, NANOSECONDS)
+    if pa.types.is_struct(kind):
+        plain = pa.StructArray.from_arrays([plain], fields=list(kind))
+    elif pa.types.is_nested(kind):
+        plain = pa.array([[moment] for moment in plain], kind)
+    else:
+        plain = plain.dictionary_encode() if pa.types.is_dictionary(kind) else plain.cast(kind)
+    return pa.table({"t": plain})
 
 
 @pytest.mark.slow

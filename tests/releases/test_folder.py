@@ -305,3 +305,36 @@ def test_draws_that_are_lost_are_an_error_and_no_new_draws(
     assert charges(paid) == 1
     with pytest.raises(tamis.BadData, match="no release that was finished"):
         tamis.open(tmp_path / "r")
+
+
+OWN = """
+import os, sys
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from tamis.engines.spark import java
+java.prepare()
+from pyspark.sql import SparkSession
+builder = SparkSession.builder{start}
+session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+import tamis
+frame = session.range(40_000).selectExpr("id % 400 AS k")
+tamis.release_folder(frame, "r", key="k", epsilon=1.0, delta=1e-9)
+print(len(tamis.open("r")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", ['.master("local[2]")', '.remote("local[2]")'])
+def test_a_session_of_ones_own_logs_no_errors_of_a_release_that_succeeds(
+    tmp_path: Path, start: str
+) -> None:
+    """Spark warns, with a stack trace, of a path that is not there, which is as it should be."""
+    done = subprocess.run(
+        [sys.executable, "-c", OWN.format(start=start)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.stdout.splitlines()[-1:] == ["400"], done.stderr
+    for sign in ("FileStreamSink", "NotFoundException", "\tat ", "Traceback"):
+        assert sign not in done.stderr

@@ -27,6 +27,7 @@ from tamis.importance.tables import Files, Paths, Progress, at_once, check_names
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, InvalidInput, meant, shown
 from tamis.sampling.arrow import quoted
+from tamis.sampling.executors import checked
 from tamis.sampling.spark import at_rest, guarded, is_frame
 
 _PLACES = 53
@@ -101,7 +102,7 @@ def _on_spark(frame: Any, columns: Sequence[str], sampler: Sampler) -> tuple[Flo
     places = [f"x{n}" for n in range(len(names))]
     schema = ", ".join(f"{place} double" for place in (*places, "weight"))
     rows = frame.select(*map(quoted, names)).toDF(*places)
-    sample = rows.mapInArrow(tossed, schema).toArrow()
+    sample = rows.mapInArrow(checked(tossed), schema).toArrow()
     weights = sample.column("weight").to_numpy()
     if (weights == 0).any():
         raise BadData(

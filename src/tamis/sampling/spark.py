@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from tamis.privacy.errors import BadData, EngineMissing, InvalidInput
 from tamis.sampling.attempt import attempt
+from tamis.sampling.executors import OTHER
 from tamis.sampling.interruption import interruptible
 
 Given = ParamSpec("Given")
@@ -86,9 +87,12 @@ def run(call: Callable[[], Any], doing: str = "read or count the data") -> Any:
     if isinstance(found, (InvalidInput, EngineMissing)):
         raise found
     text = str(found)
+    differs = OTHER in text
     lacking = [name for name in _NEEDED if f"No module named '{name}" in text]
     what = condition_of(found)
     del found, text  # whoever prints the locals of a traceback would print them
+    if differs:
+        raise EngineMissing(OTHER)
     if lacking:
         raise EngineMissing(
             f"the executors have no {lacking[0]}: install tamis there too, with all that it needs."

@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 from tamis.privacy import randomness, verify
 from tamis.privacy.errors import InvalidInput, meant
 from tamis.sampling.arrow import column_of, quoted
+from tamis.sampling.executors import checked
 from tamis.sampling.frequencies import check_whole
 from tamis.sampling.keys import check_kind, key_column
 from tamis.sampling.schemes import Everything, Ppswor, Scheme
@@ -96,7 +97,7 @@ class PpsworStream:
 
         theirs = column.schema["key"].dataType.simpleString()
         theirs = "bigint" if kind == pa.int64() else theirs
-        found = column.mapInArrow(kept, f"key {theirs}, word bigint").toArrow()
+        found = column.mapInArrow(checked(kept), f"key {theirs}, word bigint").toArrow()
         if found.num_rows:
             words = column_of(found["word"].to_numpy().view(np.uint64))
             self._append(pa.table({"key": key_column(found["key"]), "word": words}))
@@ -289,7 +290,7 @@ def count_frame(keys: Keys, frame: Any, key: str) -> pa.Table:
         columns = {"place": column_of(places), "many": column_of(mine._counts[places])}
         yield from pa.table(columns).to_batches()
 
-    found = column.mapInArrow(part, "place bigint, many bigint").toArrow()
+    found = column.mapInArrow(checked(part), "place bigint, many bigint").toArrow()
     np.add.at(counted._counts, found["place"].to_numpy(), found["many"].to_numpy())
     return counted.table()
 

@@ -39,8 +39,10 @@ from tamis.engines.spark.numbers import SparkNumbers, numbers
 from tamis.engines.spark.session import session
 from tamis.privacy import randomness
 from tamis.privacy.errors import BadData, EngineMissing, InvalidInput
+from tamis.sampling import executors
 from tamis.sampling.arrow import column_of
 from tamis.sampling.attempt import attempt
+from tamis.sampling.executors import checked
 from tamis.sampling.spark import guarded, is_frame, run, setting
 
 _LIMITS = [2**n for n in range(8)]  # of the numbers of keys that a spread tells apart
@@ -121,17 +123,17 @@ class Spark:
         return self._session
 
     def _frame(self, data: Any, table: str | None, names: Sequence[str]) -> Any:
-        """The data, with these columns, as a frame of a session whose executors have tamis."""
+        """The data, with these columns, as a frame of a session whose executors have tamis.
+
+        Those that come later are looked at by the tasks that run there, before they draw.
+        """
         frames.check_there(data, table, names)
         there = self.session_of(data)
-        frame = frames.frame_of(there, data)
+        frame = frames.frame_of(there, data, names)
         if there not in _READY:  # now, and not when a budget has been charged
             found = run(lambda: there.range(1).mapInArrow(work.ready, "code string").collect())
-            if {code for (code,) in found} != {work.code()}:  # from each part of the range
-                raise EngineMissing(
-                    "the executors have another version of tamis than this one: install the same "
-                    "there, because it is what draws."
-                )
+            if {code for (code,) in found} != {executors.code()}:  # from each part of the range
+                raise EngineMissing(executors.OTHER)
             _READY.add(there)
         return frame
 
@@ -189,7 +191,7 @@ class _Counted:
         rest = [field for field in frame.schema.fields if field.name not in self._keys]
         schema = frames.schema_of(cells, rest, work.WRONG)
         ordered = frame.select(*self._keys, *(field.name for field in rest))
-        call = partial(work.encoded, encode=encode, names=names, keys=keys)
+        call = checked(partial(work.encoded, encode=encode, names=names, keys=keys))
         made = self._engine.keep(run(lambda: ordered.mapInArrow(call, schema)))
         why = self._engine.row(made, {"why": f"max({work.WRONG})"})["why"]
         if why:
@@ -369,7 +371,7 @@ class SparkFrequencies:
         """A frame of the key columns and their tokens, **which is drawn anew at every look**."""
         fields = [field for field in self._frame.schema.fields if field.name in self._keys]
         schema = ", ".join(f"{x.name} {x.dataType.simpleString()}" for x in fields)
-        call = partial(work.named, draw=draw)
+        call = checked(partial(work.named, draw=draw))
         return run(lambda: self._few.mapInArrow(call, f"{schema}, token bigint"))
 
     @guarded
@@ -378,7 +380,7 @@ class SparkFrequencies:
 
     @guarded
     def stayed(self, choose: Choose) -> tuple[Ints, Ints]:
-        call, cells = partial(work.stayed, choose=choose), self._few
+        call, cells = checked(partial(work.stayed, choose=choose)), self._few
         with setting(self._frame, *_AT_ONCE):
             found = run(lambda: cells.mapInArrow(call, cells.schema).toArrow())
         return self._numbers(found)

@@ -20,10 +20,11 @@ from tamis.engines.source import (
     names_of,
     paths_of,
 )
-from tamis.privacy.errors import BadData, InvalidInput
+from tamis.engines.spark.addresses import unread
+from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
-from tamis.sampling.spark import at_rest, is_frame
+from tamis.sampling.spark import asked, at_rest, is_frame
 
 # the names of Spark's types, in those of DuckDB that `Columns` knows
 _KINDS = {
@@ -76,8 +77,11 @@ def check_there(data: Any, table: str | None, names: Sequence[str]) -> None:
             raise InvalidInput(unknown(lost[0], there or ()))
 
 
-def frame_of(session: Any, data: Any) -> Any:
-    """Data as a DataFrame: one of Spark, Parquet files, or a table of Arrow, pandas or polars."""
+def frame_of(session: Any, data: Any, exact: Sequence[str]) -> Any:
+    """Data as a DataFrame: one of Spark, Parquet files, or a table of Arrow, pandas or polars.
+
+    Of a table, no two values of the columns that are to be ``exact`` become one.
+    """
     if is_frame(data):
         return at_rest(data)
     paths = paths_of(data)
@@ -88,7 +92,9 @@ def frame_of(session: Any, data: Any) -> Any:
             "data must be a DataFrame of Spark, paths of Parquet files, or a table of Arrow, "
             f"pandas or polars, not {type(data).__name__}."
         )
-    made = attempt(lambda: _shown(session, pa.table(data)), Exception)
+    made = attempt(lambda: _shown(session, pa.table(data), exact), Exception)
+    if isinstance(made, BadData):
+        raise made
     if isinstance(made, Exception):
         kind = type(made).__name__
         del made  # as in `run`
@@ -123,22 +129,25 @@ def _parquet(session: Any, paths: list[str]) -> Any:
     files = _files(paths)
     # folders are no columns, and every file is a file of the data whatever its name begins with
     reader = session.read.option("recursiveFileLookup", "true")
-    made = attempt(lambda: reader.parquet(*files), Exception)
+    made = asked(lambda: _analysed(reader.parquet(*files)))
     if isinstance(made, Exception):
-        kind = type(made).__name__
+        why = unread(made, paths)
         del made
-        raise BadData(
-            f"{paths[0]!r} cannot be read by Spark ({kind}); check the path, and "
-            "whether Spark has what it needs for such an address."
-        )
+        raise why
     return made
 
 
-def _shown(session: Any, rows: pa.Table) -> Any:
+def _shown(session: Any, rows: pa.Table, exact: Sequence[str]) -> Any:
     """An Arrow table, in types that Spark has."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     known = pa.table([_known(column) for column in rows.columns], names=rows.column_names)
+    for name, column in zip(known.column_names, known.columns, strict=True):
+        if name in exact and not _in_micros(column):
+            raise BadData(
+                f"{shown(name)} holds nanoseconds, which Spark has not: moments that differ would "
+                "become one. Round them to microseconds, or leave out engine (DuckDB has them)."
+            )
     return session.createDataFrame(known, from_arrow_schema(known.schema, True))
 
 
@@ -151,6 +160,28 @@ def _known(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if isinstance(column.type, pa.UuidType):
         return _known(column.cast(pa.binary(16)).cast(pa.binary()))
     return column.cast(_SIGNED.get(column.type, column.type))
+
+
+def _in_micros(column: pa.ChunkedArray) -> bool:
+    """Whether all moments are whole microseconds, if there are any."""
+    coarse = _coarse(column.type)
+    found = coarse == column.type or attempt(lambda: column.cast(coarse), pa.ArrowException)
+    return not isinstance(found, Exception)
+
+
+def _coarse(kind: pa.DataType) -> pa.DataType:
+    """The type with microseconds for nanoseconds, inside of others too."""
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_coarse(field.type)) for field in kind])
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(kind.value_field.with_type(_coarse(kind.value_type)), kind.list_size)
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_coarse(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_coarse(kind.value_type)))
+    return kind
 
 
 def types_of(frame: Any) -> Types:

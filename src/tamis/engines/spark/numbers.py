@@ -15,6 +15,7 @@ from tamis.engines.protocol import Ints
 from tamis.engines.spark.frames import check_same
 from tamis.engines.spark.work import Batches, gathered
 from tamis.sampling.arrow import column_of, quoted
+from tamis.sampling.executors import checked
 from tamis.sampling.spark import run
 
 
@@ -27,7 +28,7 @@ class SparkNumbers:
 
     def total(self, work: Callable[[Floats], Ints]) -> Ints:
         """What ``work`` gives for some rows at a time, added up over all of them."""
-        call = partial(_totalled, work=work)
+        call = checked(partial(_totalled, work=work))
         found = run(lambda: self._frame.mapInArrow(call, "place int, n bigint").toArrow())
         place, many = (found.column(name).to_numpy() for name in ("place", "n"))
         added = np.zeros(int(place.max(initial=-1)) + 1, dtype=np.int64)
@@ -41,7 +42,7 @@ class SparkNumbers:
         """
         names = [f"n{place}" for place in range(self.shape[1] + 1)]
         schema = ", ".join(f"{name} double" for name in names)
-        call = partial(_gathered, work=work, names=names)
+        call = checked(partial(_gathered, work=work, names=names))
         found = run(lambda: self._frame.mapInArrow(call, schema).toArrow())
         return matrix_of(found)
 

@@ -5,10 +5,7 @@ No randomness that is drawn with is sent to them: it comes from the operating sy
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +14,7 @@ import pyarrow as pa
 from tamis.engines.protocol import Choose, Draw, Encode
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import column_of
+from tamis.sampling.executors import code
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -29,21 +27,6 @@ def ready(_: Batches) -> Batches:
     import tamis.engines.spark.numbers  # noqa: F401
 
     yield from pa.table({"code": [code()]}).to_batches()
-
-
-def code() -> str:
-    """A digest of all modules: what draws on executors must be what the driver certifies."""
-    hashed = hashlib.sha256()
-
-    def take(folder: Traversable) -> None:
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-            if entry.is_dir():
-                take(entry)
-            elif entry.name.endswith(".py"):
-                hashed.update(entry.name.encode() + b"\0" + entry.read_bytes())
-
-    take(files("tamis"))
-    return hashed.hexdigest()
 
 
 def named(batches: Batches, draw: Draw) -> Batches:

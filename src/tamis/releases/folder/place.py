@@ -70,16 +70,20 @@ class Place:
 
     def _files(self) -> list[Any] | None:
         """A file that is there, or none; nothing at all if there is no such folder."""
-        reader = self._session.read.format("binaryFile").option("recursiveFileLookup", "true")
-        files = lambda: reader.load(self.path).select("path").limit(1).collect()  # noqa: E731
+        reader, there = self._reader().format("binaryFile"), _unseen(self.path)
+        files = lambda: reader.load(there).select("path").limit(1).collect()  # noqa: E731
         found: list[Any] | None = tried(f"look at {self.path!r}", files, "PATH_NOT_FOUND")
         return found
 
     def _is_mine(self) -> bool:
-        reader = self._session.read
-        lines = lambda: reader.text(f"{self.path}/{_BEGUN}/part-*").limit(2).collect()  # noqa: E731
+        marks = _unseen(f"{self.path}/{_BEGUN}/part-*")
+        lines = lambda: self._reader().text(marks).limit(3).collect()  # noqa: E731
         found = tried(f"read what it wrote to {self.path!r}", lines, "PATH_NOT_FOUND")
-        return [line for (line,) in found or ()] == [self._mark]
+        return {line for (line,) in found or ()} == {self._mark}
+
+    def _reader(self) -> Any:
+        """A reader of all files below a folder, each of them once."""
+        return self._session.read.option("recursiveFileLookup", "true")
 
     def _write(self, text: str, inside: str) -> None:
         rows = self._session.createDataFrame([(text,)], "text string").coalesce(1)
@@ -110,6 +114,15 @@ def tried(what: str, call: Callable[[], Any], fine: str | None = None) -> Any:
     why = why.partition(" (exists=")[0].partition(f"/{_BEGUN}")[0]  # names that users know
     del found, java, said
     raise InvalidInput(f"Spark cannot {what}: {why.rstrip('.') or kind}.")
+
+
+def _unseen(path: str) -> list[str]:
+    """A path that may not be there, as Spark looks for it in silence.
+
+    Of a single one it asks first whether a stream wrote it, and logs a warning, with a stack trace,
+    if it is not there. Of several it does not ask.
+    """
+    return [path, path]
 
 
 def _address(folder: object) -> str:

@@ -15,6 +15,7 @@ from tamis.releases.folder.folder import Folder, digest_of, in_order
 from tamis.releases.folder.place import Place
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
+from tamis.sampling.executors import checked
 from tamis.sampling.spark import setting
 from tamis.weighted.plan import Plan
 from tamis.weighted.sample import completed
@@ -31,7 +32,7 @@ def written(drawn: Any, about: About, place: Place) -> Folder:
     kinds = [field.dataType.simpleString() for field in fields]
     names = [quoted(name) for name in key]
     schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds, strict=True))
-    call = partial(_completed, names=key, plan=about.plan)
+    call = checked(partial(_completed, names=key, plan=about.plan))
     schema += ", token bigint, estimate double, low bigint, high bigint"
     rows = drawn.mapInArrow(call, schema)
     ordered = in_order(rows, names).persist()
@@ -69,7 +70,7 @@ def _digests(ordered: Any) -> Any:
 
     marked = ordered.select("*", f.spark_partition_id())
     plain = marked.toDF(*(f"c{n}" for n in range(len(marked.columns))))  # Spark has its own dots
-    return plain.mapInArrow(_hashed, "part int, digest string")
+    return plain.mapInArrow(checked(_hashed), "part int, digest string")
 
 
 def _hashed(batches: Batches) -> Batches:
