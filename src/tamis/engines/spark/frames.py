@@ -12,6 +12,7 @@ from tamis.engines.columns import Columns, Types
 from tamis.engines.condition import check_condition
 from tamis.engines.protocol import Request
 from tamis.engines.source import check_collected, check_schemas, files_of, kind_of, paths_of
+from tamis.engines.spark.conditions import condition
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
@@ -45,7 +46,6 @@ _SIGNED = {
     pa.binary_view(): pa.binary(),
 }
 _PARQUET = (".parquet", ".pq")
-_OTHERWISE = re.compile(r'["`\\]')  # what Spark reads in another way than DuckDB
 
 
 def frame_of(session: Any, data: Any, table: str | None) -> Any:
@@ -140,18 +140,13 @@ def check_unit(frame: Any, unit: str | None) -> None:
 
 
 def chosen(frame: Any, where: str | None, types: Types) -> Any:
-    """The rows with a condition. It must mean the same to Spark as to other engines."""
+    """The rows with a condition, which are those that other engines would choose."""
     if where is None:
         return frame
     check_condition(where, types)
-    if _OTHERWISE.search(where):
-        raise InvalidInput(
-            "where may hold no double quotes, backticks or backslashes here, because Spark reads "
-            "them in its own way: filter the DataFrame before you give it."
-        )
-    from pyspark.sql import functions as f
-
-    made = attempt(lambda: _analysed(frame.where(f.expr(f"({where}\n)"))), Exception)
+    made = attempt(lambda: _analysed(frame.where(condition(frame, where))), Exception)
+    if isinstance(made, InvalidInput):
+        raise made
     if isinstance(made, Exception):
         del made
         raise InvalidInput(
