@@ -61,7 +61,7 @@ CHOSEN: dict[str, str] = {
     "i BETWEEN -3 AND 1.5": "acd",
     "i IS NOT DISTINCT FROM NULL": "g",
     "m = 1.5": "a",
-    "m > w": "acf",
+    "m > w": "acdf",
     "m < 1e0": "bce",
     "s = 'a'": "a",
     "s > 'a'": "bdef",
@@ -73,7 +73,7 @@ CHOSEN: dict[str, str] = {
     "b IS NOT TRUE": "bcef",
     "NOT b = c AND b": "g",
     "d = '2024-01-07'": "e",
-    "d < tz": "d",
+    "d < tz": "abdef",
     "tz >= '2024-01-07 03:00:00'": "def",
     "tz > TIMESTAMP '1969-12-31 23:59:59.999999'": "cdef",
     "ts = tz": "abcdef",
@@ -86,7 +86,7 @@ CHOSEN: dict[str, str] = {
     "w % 2 = -1": "c",
     "i / 2 = 0.5": "a",
     "x * 2 = 3": "a",
-    "w - 1 = -1 AND w > -5": "d",
+    "w * 0 = 0": "abcdef",
     "abs(x) < 1e308": "abcd",
     "isnan(x)": "e",
     "NOT isfinite(x)": "ef",
@@ -156,8 +156,8 @@ REFUSED: dict[str, str] = {
     "b = 1": "BOOLEAN with INTEGER",
     "f = 0.1": "FLOAT",
     "i": "BIGINT for true or false",
-    "d = '2024-1-7'": "where writes a DATE like",
-    "tz = '2024-01-07 03:00:00+01'": "where writes a TIMESTAMP",
+    "d = '2024-1-7'": "writes a DATE like",
+    "tz = '2024-01-07 03:00:00+01'": "writes a TIMESTAMP",
     "d = current_date": "current_date",
     "d + INTERVAL 1 DAY > d": "",
 }
@@ -206,7 +206,7 @@ def test_text_that_engines_may_read_in_different_ways_is_refused(session: Any, t
     data = pa.table({"k": [text]})
     with Spark(session=session) as engine, randomness.using(Forbidden()):
         for cast in ("CAST", "try_cast"):
-            with pytest.raises(tamis.BadData, match="such as 9.5") as refused:
+            with pytest.raises(tamis.BadData, match=r"such as 9\.5") as refused:
                 engine.count(data, Request(("k",), where=f"{cast}(k AS INTEGER) > 1"))
             assert f"'{text}'" not in str(refused.value).replace("' 7 '", "")
 
