@@ -31,7 +31,7 @@ def check_condition(where: str, columns: Collection[str] | None = None, listed: 
     that, hidden columns, such as the number of a row, would let what happens to a row depend on
     the rows before it.
     """
-    parts = list(_nodes(_parse(where)))
+    parts = list(_nodes(tree_of(where)))
     for node in parts:
         if reason := _REFUSED.get(node.get("class", "")):
             raise InvalidInput(f"where may only look at the row itself: {reason}.")
@@ -46,7 +46,7 @@ def check_condition(where: str, columns: Collection[str] | None = None, listed: 
 
 def columns_of(where: str | None) -> set[str]:
     """The names that a condition uses, if it is one."""
-    parts = [] if where is None else _nodes(_parse(where))
+    parts = [] if where is None else _nodes(tree_of(where))
     names = {str(n["column_names"][-1]) for n in parts if n.get("class") == "COLUMN_REF"}
     return names - _NOT_COLUMNS
 
@@ -57,7 +57,7 @@ def conjuncts(where: str) -> list[str]:
     >>> conjuncts("a = 3 AND (b = 4 OR c > 5)")
     ['(a = 3)', '((b = 4) OR (c > 5))']
     """
-    found, todo = list[str](), list(_parse(where))
+    found, todo = list[str](), list(tree_of(where))
     with duckdb.connect() as parser:
         whole = parser.execute(f"SELECT json_serialize_sql('{_BEFORE}true')").fetchall()[0][0]
         while todo:
@@ -73,7 +73,7 @@ def conjuncts(where: str) -> list[str]:
     return found
 
 
-def _parse(where: object) -> Any:
+def tree_of(where: object) -> Any:
     """The parsed condition, if it is one: all else in the query must be as it was written here."""
     if not isinstance(where, str) or not where.strip():
         raise InvalidInput("where must be a condition in SQL, such as \"country = 'FR'\".")

@@ -100,7 +100,8 @@ def run(call: Callable[[], Any], doing: str = "read or count the data") -> Any:
     if what.startswith(_CASTS):
         raise BadData(
             "a cast or a sum in where=, or in the DataFrame, fails on some row: write "
-            "try_cast(age AS INTEGER) > 30, which gives NULL there."
+            "try_cast(age AS INTEGER) > 30, which gives NULL there, unless it is a value in a form "
+            "that Spark may read in another way than DuckDB, such as 9.5 or ' 7 ': repair these."
         )
     if what in _WORDS:
         raise InvalidInput(_WORDS[what])

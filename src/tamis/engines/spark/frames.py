@@ -21,6 +21,7 @@ from tamis.engines.source import (
     paths_of,
 )
 from tamis.engines.spark.addresses import unread
+from tamis.engines.spark.conditions import condition
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
@@ -54,7 +55,6 @@ _SIGNED = {
     pa.binary_view(): pa.binary(),
 }
 _PARQUET = (".parquet", ".pq")
-_OTHERWISE = re.compile(r'["`\\]')  # what Spark reads in another way than DuckDB
 
 
 def check_there(data: Any, table: str | None, names: Sequence[str]) -> None:
@@ -203,18 +203,13 @@ def check_unit(frame: Any, unit: str | None) -> None:
 
 
 def chosen(frame: Any, where: str | None, types: Types) -> Any:
-    """The rows with a condition. It must mean the same to Spark as to other engines."""
+    """The rows with a condition, which are those that other engines would choose."""
     if where is None:
         return frame
     check_condition(where, types)
-    if _OTHERWISE.search(where):
-        raise InvalidInput(
-            "where may hold no double quotes, backticks or backslashes here, because Spark reads "
-            "them in its own way: filter the DataFrame before you give it."
-        )
-    from pyspark.sql import functions as f
-
-    made = attempt(lambda: _analysed(frame.where(f.expr(f"({where}\n)"))), Exception)
+    made = attempt(lambda: _analysed(frame.where(condition(frame, where))), Exception)
+    if isinstance(made, InvalidInput):
+        raise made
     if isinstance(made, Exception):
         del made
         raise InvalidInput(
