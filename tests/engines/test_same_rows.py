@@ -189,7 +189,7 @@ def test_spark_chooses_these_rows_in_any_zone(session: Any, zone: str) -> None:
     before = session.conf.get("spark.sql.session.timeZone")
     session.conf.set("spark.sql.session.timeZone", zone)
     try:
-        assert _chosen_at_once(frame_of(session, TABLE, None)) == CHOSEN
+        assert _chosen_at_once(frame_of(session, TABLE, [])) == CHOSEN
     finally:
         session.conf.set("spark.sql.session.timeZone", before)
 

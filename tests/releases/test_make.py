@@ -420,6 +420,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "size": ({"sample_size": 0}, "sample_size"),
     "memory": ({"memory": "much"}, "memory='much'"),
     "threads": ({"threads": 0}, "threads=0"),
+    "too many threads": ({"threads": 10**6}, "from 1 to 1,024"),
     "where: garbage": ({"where": "garbage garbage"}, "not a condition in SQL"),
     "where: nothing": ({"where": ""}, "where must be a condition"),
     "where: closing": ({"where": "1=1) --"}, "not a condition"),

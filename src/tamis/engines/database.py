@@ -35,6 +35,7 @@ SETTINGS = (
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 # how DuckDB begins to say that text is not in UTF-8; what follows may be data
 _UNREADABLE = re.compile("Invalid Input Error: Invalid (unicode|string encoding)")
+_THREADS = 1024  # at most: as many as are asked for are started at once
 _LOOK = 0.1  # seconds between looks at a running query
 
 
@@ -43,13 +44,15 @@ def connected(memory: str | None, threads: int | None, **more: str) -> duckdb.Du
     limits = {"memory_limit": memory, "threads": threads, **more}
     config: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
     config["autoinstall_known_extensions"] = False
-    made = attempt(lambda: _set(duckdb.connect(config=config)), duckdb.Error, RuntimeError)
-    if isinstance(made, Exception):
+    many = isinstance(threads, int) and threads > _THREADS
+    connect = lambda: _set(duckdb.connect(config=config))  # noqa: E731
+    made = None if many else attempt(connect, duckdb.Error, RuntimeError)
+    if made is None or isinstance(made, Exception):
         given = {"memory": memory, "threads": threads}
         told = (f"{name}={shown(value)}" for name, value in given.items() if value is not None)
         raise InvalidInput(
-            f"{', '.join(told)}: there is a memory limit such as '4GB', and a number of threads of "
-            "at least 1."
+            f"{', '.join(told)}: there is a memory limit such as '4GB', and a number of threads "
+            f"from 1 to {_THREADS:,}."
         )
     return made
 
