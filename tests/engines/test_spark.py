@@ -824,7 +824,8 @@ else:
 """
 
 
-@pytest.mark.parametrize("folder", ["", pytest.param("release", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["", "release"])
 def test_a_task_that_is_killed_half_way_neither_loses_nor_doubles_a_key_nor_charges_twice(
     tmp_path: Path, folder: str
 ) -> None:
