@@ -33,7 +33,7 @@ took = time.perf_counter() - start
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 print(json.dumps([took, int(status["VmHWM"].split()[0]) / 1024]))
 """
-_OURS = "duckdb, tamis.releases.make, tamis.releases.summary.make, tamis.engines.duckdb"
+OURS = "duckdb, tamis.releases.make, tamis.releases.summary.make, tamis.engines.duckdb"
 _QUERY = """
 database = duckdb.connect(config={config!r})
 database.execute({quiet!r})
@@ -96,7 +96,7 @@ def in_turns(
     return [Beside(base, tuple(many[n] for _, many in turns)) for n in range(len(ours))]
 
 
-def alone(code: str, imports: str = _OURS) -> Cost:
+def alone(code: str, imports: str = OURS) -> Cost:
     """A piece of Python in a process of its own, which has imported what it needs."""
     words = [sys.executable, "-c", _ALONE.format(imports=imports, code=code)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

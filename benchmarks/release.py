@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.charts import ratios
 from benchmarks.events import Events
-from benchmarks.measure import Beside, Cost, alone, grouped, in_turns, queried
+from benchmarks.measure import OURS, Beside, Cost, alone, grouped, in_turns, queried
 from benchmarks.page import Chart, Extent, Section, table
 
 KEYS_PER_UNIT = 10
@@ -150,7 +150,8 @@ def _measured(events: Events, repeats: int) -> Iterator[tuple[tuple[object, ...]
 
 
 def _release(path: str, out: str, options: str) -> Callable[[], Cost]:
-    return lambda: alone(_RELEASE.format(path=path, out=out, options=options))
+    imports = f"{OURS}, scipy.optimize" if options else OURS  # units need it
+    return lambda: alone(_RELEASE.format(path=path, out=out, options=options), imports)
 
 
 def _line(
