@@ -71,7 +71,8 @@ class _Watch:
         if reason is None:  # it goes on
             return
         self.reason = reason
-        if self._context is None or not _waits(frame):
+        waits = self._context is not None and _waits(frame)
+        if not waits and not _finishes(frame):
             raise _Stop
         threading.Thread(target=self._cancel, args=(number,), daemon=True).start()
 
@@ -110,6 +111,15 @@ def _waits(frame: FrameType | None) -> bool:
         if name.startswith(("pyspark.sql.connect", "tamis.")):
             return False
         if name.startswith(("py4j.", "pyspark.")):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _finishes(frame: FrameType | None) -> bool:
+    """Whether something is being thrown away, where Python would print errors and go on."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":
             return True
         frame = frame.f_back
     return False
