@@ -61,7 +61,7 @@ def spark(extent: Extent) -> Section:
 def _cases(frame: Any, extent: Extent) -> list[Case]:
     pairs = frame.groupBy("user_id", "key").count()
     return [
-        Case("rows", frame, {}, extent.pick(6, 8), extent.pick(5, 11)),
+        Case("rows", frame, {}, 8, extent.pick(9, 11)),
         Case("rows, into a folder", frame, {}, 1, extent.pick(2, 5), folder=True),
         Case("units, 4 keys each", pairs, UNITS, extent.pick(0, 2), extent.pick(1, 3)),
     ]
