@@ -22,27 +22,17 @@ from tamis.engines.source import (
 )
 from tamis.engines.spark.addresses import unread
 from tamis.engines.spark.conditions import condition
+from tamis.engines.spark.parts import KINDS
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
 from tamis.sampling.spark import asked, at_rest, is_frame
 
-# the names of Spark's types, in those of DuckDB that `Columns` knows
-_KINDS = {
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "int": "INTEGER",
-    "bigint": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
+# those that only keys and units have, too
+_KINDS = KINDS | {
     "decimal": "DECIMAL",
-    "string": "VARCHAR",
     "char": "VARCHAR",
     "varchar": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP WITH TIME ZONE",
-    "timestamp_ntz": "TIMESTAMP",
     "binary": "BLOB",
     "array": "LIST",
 }

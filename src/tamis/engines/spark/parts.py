@@ -16,7 +16,8 @@ WHOLE_KINDS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")  # from small to larg
 _DIGITS = dict(zip(WHOLE_KINDS, (3, 5, 10, 19), strict=True))
 _ZONED = "TIMESTAMP WITH TIME ZONE"
 _MOMENTS = ("DATE", "TIMESTAMP", _ZONED)
-_KINDS = {
+# the names of Spark's types, in those of DuckDB
+KINDS = {
     "tinyint": "TINYINT",
     "smallint": "SMALLINT",
     "int": "INTEGER",
@@ -29,7 +30,7 @@ _KINDS = {
     "timestamp": _ZONED,
     "timestamp_ntz": "TIMESTAMP",
 }
-_SPARK = {kind: name for name, kind in _KINDS.items()} | {"NULL": "string"}
+_SPARK = {kind: name for name, kind in KINDS.items()} | {"NULL": "string"}
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?", re.ASCII)
 _EXACT = 15  # decimal digits that every float holds
 
@@ -100,7 +101,7 @@ def column_part(frame: Any, name: str, kind: str) -> Part:
         padded = "__CHAR_VARCHAR_TYPE_STRING" in frame.schema[name].metadata
         plain = kind == "string" and not padded
         return Part(column if plain else f.collate(column, "UTF8_BINARY"), "VARCHAR")
-    return Part(column, _KINDS.get(kind, kind.split("<", maxsplit=1)[0].upper()))
+    return Part(column, KINDS.get(kind, kind.split("<", maxsplit=1)[0].upper()))
 
 
 def literal(kind: str, text: str) -> Part:
