@@ -154,9 +154,12 @@ class _Reader:
         """Arithmetic: of whole numbers it fails where DuckDB's would, and does not wrap around."""
         self._strict()
         if len(parts) == 1 and name in ("+", "-"):
-            parts = [literal("INTEGER", "0"), *parts] if name == "-" else parts
-            if name == "+" or parts[1].kind in ("FLOAT", "DOUBLE"):
-                return Part(-parts[1].column, parts[1].kind) if name == "-" else parts[0]
+            (part,) = parts
+            if name == "+":
+                return part
+            if part.kind in ("FLOAT", "DOUBLE"):  # 0 - 0.0 is not -0.0
+                return Part(-part.column, part.kind)
+            parts = [literal("INTEGER", "0"), part]
         if name == "/":
             return _divided(*parts)
         kind = common(parts)
