@@ -48,6 +48,7 @@ from tamis.sampling.spark import guarded, is_frame, run, setting
 _LIMITS = [2**n for n in range(8)]  # of the numbers of keys that a spread tells apart
 _MOST = 2**62
 _PLAIN = ("spark.sql.inMemoryColumnarStorage.compressed", "false")
+_DIRECT = ("spark.sql.adaptive.enabled", "false")  # one job, where there is nothing to adapt
 _AT_ONCE = ("spark.sql.execution.arrow.maxRecordsPerBatch", str(1 << 16))  # to and from Python
 _READY: WeakSet[Any] = WeakSet()  # sessions whose executors have tamis
 
@@ -153,9 +154,10 @@ class Spark:
             return self.keep(frame)
 
     def row(self, frame: Any, asked: dict[str, str]) -> dict[str, Any]:
-        """What these expressions over all rows give."""
+        """What these expressions over all rows of a frame that is kept give."""
         wanted = [f"{expression} AS {name}" for name, expression in asked.items()]
-        found = run(lambda: frame.selectExpr(*wanted).collect())
+        with setting(frame, *_DIRECT):
+            found = run(lambda: frame.selectExpr(*wanted).collect())
         return dict(found[0].asDict())
 
 
