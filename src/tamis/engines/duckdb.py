@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,13 +25,14 @@ from tamis.engines.protocol import (
     Progress,
     Request,
 )
-from tamis.engines.source import Source, check_names, source_of
+from tamis.engines.source import Source, check_names, identifier, source_of
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.sampling.arrow import column_of
 from tamis.sampling.attempt import attempt
 
 AT_ONCE = 25_000_000  # rows of a unit-level release that are bounded at a time, at most
 _BYTES = 48  # for each of them, beside what DuckDB uses
+_FLOATS = re.compile("FLOAT|DOUBLE|VARIANT")
 _OWN_FUNCTIONS = "SELECT 1 FROM duckdb_functions() WHERE database_name = 'data' AND NOT internal"
 
 
@@ -83,7 +85,7 @@ class DuckDB:
         source, types = self._typed(source, {*names} | columns_of(where))
         wanted = Numbers(tuple(names), types, listed=not source.untyped)
         self._database.step("reading", 50)
-        chosen = self._chosen(source, where, types)
+        chosen = self._chosen(source, where, types, {*names}, set())
         return wanted.matrix(
             self._database.run(f"SELECT {wanted.selected()} FROM {chosen}", "to_arrow_table")
         )
@@ -94,7 +96,9 @@ class DuckDB:
         """The rows to be counted, as a table in SQL, and their columns."""
         source = self._opened(data, table)
         source, columns = self._columns(source, request)
-        chosen = self._chosen(source, request.where, columns.types)
+        chosen = self._chosen(
+            source, request.where, columns.types, _named(request), {request.unit or ""}
+        )
         rows = f"(SELECT {columns.selected(binary=source.attach is not None)} FROM {chosen})"
         if request.nulls == "drop":
             there = " AND ".join(f"{key} IS NOT NULL" for key in columns.keys)
@@ -139,8 +143,7 @@ class DuckDB:
 
     def _columns(self, source: Source, request: Request) -> tuple[Source, Columns]:
         """The columns that are there."""
-        named = {n for n in (*request.key, request.unit, request.count) if n is not None}
-        source, types = self._typed(source, named | columns_of(request.where))
+        source, types = self._typed(source, _named(request) | columns_of(request.where))
         return source, Columns(request, types, listed=not source.untyped)
 
     def _typed(self, source: Source, wanted: set[str]) -> tuple[Source, Types]:
@@ -149,12 +152,26 @@ class DuckDB:
             wrong = f"{source.name} has no such table, or the query in table= is not valid"
         return self._database.typed(source, wrong, wanted)
 
-    def _chosen(self, source: Source, where: str | None, types: Types) -> str:
-        """The rows with a condition, as a table in SQL."""
-        if where is None:
-            return f"(SELECT * FROM {source.table})"
-        self._check_where(source, where, types)
-        return f"(SELECT * FROM {source.table} WHERE ({where}\n))"
+    def _chosen(
+        self, source: Source, where: str | None, types: Types, read: set[str], compared: set[str]
+    ) -> str:
+        """The rows with a condition, as a table in SQL, which has at least the columns read.
+
+        Of those that are compared with something, floats are looked at row by row.
+        """
+        if where is not None:
+            self._check_where(source, where, types)
+            compared = compared | columns_of(where)
+        low = {name.lower() for name in compared}
+        floats = any(n.lower() in low and _FLOATS.search(kind) for n, kind in types.items())
+        table = source.table
+        if floats and source.attach is not None:
+            # it may be a view of Parquet files, whose statistics leave NaN out: see `source`
+            low |= {name.lower() for name in read}
+            names = ", ".join(identifier(name) for name in types if name.lower() in low)
+            self._database.make("looked_at", f"SELECT {names} FROM {table}")
+            table = "temp.looked_at"
+        return f"(SELECT * FROM {table} WHERE ({where or 'true'}\n))"
 
     def _check_where(self, source: Source, where: str, types: Types) -> None:
         check_condition(where, types, listed=not source.untyped)
@@ -189,6 +206,10 @@ class DuckDB:
         if self._database.holds("SELECT 1 FROM temp.counted WHERE n >= 2::HUGEINT ** 62"):
             raise BadData(f"{name} adds up to 2^62 or more for some key; divide it.")
         self._database.run("ALTER TABLE temp.counted ALTER n TYPE BIGINT")
+
+
+def _named(request: Request) -> set[str]:
+    return {n for n in (*request.key, request.unit, request.count) if n is not None}
 
 
 class _Counted:

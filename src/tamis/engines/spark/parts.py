@@ -91,10 +91,16 @@ def spark_type(kind: str) -> str:
 
 
 def column_part(frame: Any, name: str, kind: str) -> Part:
-    """A column of the data. Text that is equal is the same text, whatever collation it has."""
+    """A column of the data. Text that is equal is the same text, whatever collation it has.
+
+    Floats are not compared as they stand in a file: Spark would ask its statistics, in which NaN is
+    left out and -0.0 is below 0, so that whether a row counts would be a matter of those beside it.
+    """
     from pyspark.sql import functions as f
 
     column = f.col(quoted(name))
+    if kind in ("float", "double"):
+        column = f.nanvl(column, f.lit(float("nan")).cast(kind))
     if kind.startswith("decimal"):
         return Part(column, kind.upper())
     if kind.startswith("string"):
