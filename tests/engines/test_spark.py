@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -28,7 +30,7 @@ from tamis.engines.spark import engine as spark
 from tamis.engines.spark import work
 from tamis.engines.spark.engine import Spark
 from tamis.engines.spark.frames import check_there
-from tamis.engines.spark.session import _check_answer, _places
+from tamis.engines.spark.session import _check_answer, _places, _sockets
 from tamis.importance import Uniform, sample_table
 from tamis.importance.kmeans.elsewhere import Elsewhere
 from tamis.importance.kmeans.grid import Grid
@@ -200,6 +202,22 @@ def test_settings_of_a_session_are_as_before_whoever_ends_first(session: Any) ->
     tamis.release(session.createDataFrame(EVENTS), key="q", **PROMISE)
     assert session.conf.get(name) == before
     assert session.conf.get("spark.sql.inMemoryColumnarStorage.compressed") == "true"
+
+
+def test_java_and_python_speak_through_files_of_this_user_alone(session: Any) -> None:
+    place = Path(session.conf.get("spark.python.unix.domain.socket.dir"))
+    assert session.conf.get("spark.python.unix.domain.socket.enabled") == "true"
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+def test_a_folder_whose_name_is_too_long_for_sockets_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    assert _sockets() == {}
+    assert list(deep.iterdir()) == []
 
 
 def test_all_rows_of_a_task_are_looked_at() -> None:

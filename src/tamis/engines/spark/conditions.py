@@ -2,7 +2,8 @@
 
 Spark is not given the words of a condition, which it would read in its own way, but the tree that
 DuckDB has parsed, part by part and with the types that DuckDB would use. What is not listed here,
-or in `parts` and `meanings`, is refused: it was not tested, or means something else to Spark.
+or in `parts`, `meanings` and `casts`, is refused: it was not tested, or means something else to
+Spark.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from functools import reduce
 from typing import Any
 
 from tamis.engines.condition import tree_of
-from tamis.engines.spark.meanings import called, converted, matched
+from tamis.engines.spark.casts import converted
+from tamis.engines.spark.meanings import called, matched
 from tamis.engines.spark.parts import (
+    FLOAT_KINDS,
     WHOLE_KINDS,
     Part,
     column_part,
@@ -157,13 +160,13 @@ class _Reader:
             (part,) = parts
             if name == "+":
                 return part
-            if part.kind in ("FLOAT", "DOUBLE"):  # 0 - 0.0 is not -0.0
+            if part.kind in FLOAT_KINDS:  # 0 - 0.0 is not -0.0
                 return Part(-part.column, part.kind)
             parts = [literal("INTEGER", "0"), part]
         if name == "/":
             return _divided(*parts)
         kind = common(parts)
-        if kind not in (*WHOLE_KINDS, "FLOAT", "DOUBLE"):
+        if kind not in (*WHOLE_KINDS, *FLOAT_KINDS):
             raise refused(f"{name} of {kind}")
         if name == "%":
             return _rest(kind, *parts)
@@ -179,7 +182,7 @@ class _Reader:
 def _among(parts: list[Part]) -> Part:
     """IN. Spark would tell 0.0 and -0.0 apart in a long list."""
     value, *values = together(parts)
-    if common(parts) in ("FLOAT", "DOUBLE"):
+    if common(parts) in FLOAT_KINDS:
         return Part(reduce(lambda a, b: a | b, [value == one for one in values]), "BOOLEAN")
     return Part(value.isin(*values), "BOOLEAN")
 

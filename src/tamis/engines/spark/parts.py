@@ -15,7 +15,8 @@ from tamis.sampling.arrow import quoted
 WHOLE_KINDS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")  # from small to large
 _DIGITS = dict(zip(WHOLE_KINDS, (3, 5, 10, 19), strict=True))
 _ZONED = "TIMESTAMP WITH TIME ZONE"
-_MOMENTS = ("DATE", "TIMESTAMP", _ZONED)
+FLOAT_KINDS = ("FLOAT", "DOUBLE")
+DAY_KINDS = ("DATE", "TIMESTAMP", _ZONED)
 # the names of Spark's types, in those of DuckDB
 KINDS = {
     "tinyint": "TINYINT",
@@ -69,7 +70,7 @@ class Part:
         """The column in another type that holds all of its values."""
         from pyspark.sql import functions as f
 
-        if self.said is not None and self.kind in ("VARCHAR", *_MOMENTS) and kind in _MOMENTS:
+        if self.said is not None and self.kind in ("VARCHAR", *DAY_KINDS) and kind in DAY_KINDS:
             return _moment(self.said, kind)
         if self.kind == kind:
             return self.column
@@ -170,17 +171,18 @@ def common(parts: Sequence[Part]) -> str:
     kinds = {part.kind for part in typed}
     if not kinds:
         return "VARCHAR"
-    if kinds & set(_MOMENTS) and all(_is_moment(part) for part in typed):
+    if kinds & set(DAY_KINDS) and all(is_moment(part) for part in typed):
         return _common_moment(typed)
     if len(kinds) == 1 and kinds <= {"VARCHAR", "BOOLEAN"}:
         return kinds.pop()
-    if all(part.decimal or part.kind in ("FLOAT", "DOUBLE") for part in typed):
+    if all(part.decimal or part.kind in FLOAT_KINDS for part in typed):
         return _common_number(typed, kinds)
     raise refused(f"{' with '.join(sorted(kinds))} without a cast")
 
 
-def _is_moment(part: Part) -> bool:
-    return part.kind in _MOMENTS or (part.kind == "VARCHAR" and part.said is not None)
+def is_moment(part: Part) -> bool:
+    """Whether it is a day or a moment, or is written down and may be one."""
+    return part.kind in DAY_KINDS or (part.kind == "VARCHAR" and part.said is not None)
 
 
 def _common_moment(parts: Sequence[Part]) -> str:
