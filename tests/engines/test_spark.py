@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import stat
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -30,7 +28,7 @@ from tamis.engines.spark import engine as spark
 from tamis.engines.spark import work
 from tamis.engines.spark.engine import Spark
 from tamis.engines.spark.frames import check_there
-from tamis.engines.spark.session import _check_answer, _places, _sockets
+from tamis.engines.spark.session import _check_answer, _places
 from tamis.importance import Uniform, sample_table
 from tamis.importance.kmeans.elsewhere import Elsewhere
 from tamis.importance.kmeans.grid import Grid
@@ -204,20 +202,23 @@ def test_settings_of_a_session_are_as_before_whoever_ends_first(session: Any) ->
     assert session.conf.get("spark.sql.inMemoryColumnarStorage.compressed") == "true"
 
 
-def test_java_and_python_speak_through_files_of_this_user_alone(session: Any) -> None:
-    place = Path(session.conf.get("spark.python.unix.domain.socket.dir"))
-    assert session.conf.get("spark.python.unix.domain.socket.enabled") == "true"
-    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="only Linux has it")
+def test_work_begins_with_an_answer_to_java_at_once() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as heard,
+    ):
+        heard.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+        assert list(executors.checked(iter)(iter([1]))) == [1]
+        assert heard.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK) == 1
+        assert heard.getblocking()
 
 
-def test_a_folder_whose_name_is_too_long_for_sockets_is_not_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    deep = tmp_path / ("d" * 90)
-    deep.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(deep))
-    assert _sockets() == {}
-    assert list(deep.iterdir()) == []
+def test_sockets_of_other_kinds_do_not_hinder_work() -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        assert list(executors.checked(iter)(iter([1]))) == [1]
+        assert one.getblocking()
 
 
 def test_all_rows_of_a_task_are_looked_at() -> None:

@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -38,11 +37,8 @@ _PORTS = {"sc": 15002, "spark": 7077}
 _MASTERS = re.compile(
     r"local(\[([1-9]\d*|\*)( *, *\d+)?\])?|local-cluster\[.*\]|yarn|(?!sc:)[a-z0-9+]+://.+"
 )
-# a socket's name in its folder, and the longest path that every system takes, with its end
-_SOCKET, _LONGEST = "/.00000000-0000-0000-0000-000000000000.sock", 104
 _LEAST = 476 << 20  # bytes that Java must have, or Spark does not start
 _ANSWER = 5.0  # seconds to wait for one
-_PLACES: list[tempfile.TemporaryDirectory[str]] = []  # of sockets, until this process ends
 
 
 def session(threads: int | None = None, memory: str | None = None) -> Any:
@@ -110,27 +106,8 @@ def _options(master: str, threads: int | None, limit: int | None) -> dict[str, s
         "spark.master": f"local[{cores}]" if threads or master == "local" else master,
         "spark.sql.shuffle.partitions": str(2 * cores),
         **_LOCAL,
-        **_sockets(),
     }
     return options | ({} if limit is None else {"spark.driver.memory": f"{limit >> 20}m"})
-
-
-def _sockets() -> dict[str, str]:
-    """Java and its Pythons speak through files that are this user's alone, if the system has them.
-
-    Through ports, an answer to few rows is held back for 40 ms, which is more than a draw takes.
-    """
-    if not hasattr(socket, "AF_UNIX"):
-        return {}
-    place = tempfile.TemporaryDirectory(prefix="t-", ignore_cleanup_errors=True)
-    if len(os.fsencode(place.name + _SOCKET)) >= _LONGEST:
-        place.cleanup()
-        return {}
-    _PLACES.append(place)
-    return {
-        "spark.python.unix.domain.socket.enabled": "true",
-        "spark.python.unix.domain.socket.dir": place.name,
-    }
 
 
 def _started_here(builder: Any, options: dict[str, str]) -> Any:
