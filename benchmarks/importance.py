@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
@@ -27,22 +28,34 @@ REPEATS = 3
 ASKED = 1.0
 
 _GROUP = """
-import duckdb, pyarrow as pa
-data = pa.table({{f"c{{n}}": column for n, column in enumerate(np.load({path!r}).T)}})
-keys = ", ".join(data.column_names)
-duckdb.connect().execute(f"CREATE TABLE t AS SELECT {{keys}}, count(*) FROM data GROUP BY {{keys}}")
+import duckdb
+asked = "CREATE TABLE t AS SELECT {keys}, count(*) FROM '{path}.parquet' GROUP BY {keys}"
+duckdb.connect().execute(asked)
 """
-_FIT = """
+_READ = "points = np.load('{path}.npy')"
+_WEIGH = f"""
+from tamis.importance import LaplaceSum, Lloyd, optimal_weights
+{_READ}
+optimal_weights({{asked}}, points, {ASKED})
+"""
+_FIT = f"""
 import warnings
 from sklearn.cluster import KMeans
 from tamis import PrivateKMeans
 warnings.simplefilter("ignore")
-points = np.load({path!r})
+{_READ}
+{{asked}}.fit(points)
 """
 
+_MB = (
+    "MB: at most, of one run in a process of its own that holds the points, beside that of the "
+    "GROUP BY of the same points in a Parquet file."
+)
 COVTYPE = "covtype"
 ROWS, COLUMNS = 581_012, 54
 CLUSTERS, ITERATIONS = 25, 10
+_PLAIN = f"KMeans({CLUSTERS}, init='random', n_init=1, max_iter={ITERATIONS}, tol=0)"
+_OURS = f"PrivateKMeans({CLUSTERS}, epsilon={ASKED}, bounds=(-1, 1), max_iter={{!r}})"
 
 
 @dataclass(frozen=True)
@@ -73,22 +86,26 @@ def _weights(extent: Extent) -> str:
     profiles: dict[str, Profile] = {
         "Laplace sum": LaplaceSum(2 * radius),
         "DP-Lloyd, 10 iterations": Lloyd(40.0, 40 * radius, 10),
-        "not linear, by bisection": Searched(2 * radius),
     }
+    known = {name: repr(profile) for name, profile in profiles.items()}
+    profiles["not linear, by bisection"] = Searched(2 * radius)
     plain = grouped_table(_columns(points), "c0")
     norms = partial(timed, lambda: np.abs(points).sum(axis=1))
+    least, *used = _memory(points, "c0", _WEIGH, known.values())
+    most = dict(zip(known, used, strict=True))
     found = []
     for name, profile in profiles.items():
-        least, mine = in_turns(plain, [norms, _weigh(profile, points)], REPEATS, warm=1)
-        beside = f"{Beside(least.ours, mine.ours).ratio:.1f}"
-        found.append((name, f"{mine.seconds:.2f}", f"**{mine.ratio:.2f}**", beside))
-    heads = ("profile", "seconds", "**ratio**", "to the norms")
+        quick, mine = in_turns(plain, [norms, _weigh(profile, points)], REPEATS, warm=1)
+        beside, there = f"{Beside(quick.ours, mine.ours).ratio:.1f}", most.get(name)
+        memory = (f"{there:,.0f}", f"**{there / least:.2f}**") if there else ("", "")
+        found.append((name, f"{mine.seconds:.2f}", f"**{mine.ratio:.2f}**", beside, *memory))
+    heads = ("profile", "seconds", "**ratio**", "to the norms", "MB", "**memory**")
     return (
         f"Optimal weights of {len(points):,} points in {DIMENSIONS} dimensions, epsilon = "
         f"{ASKED:g}, medians of {REPEATS}: beside the GROUP BY of one of the columns, and beside "
         "`np.abs(points).sum(axis=1)`. Where epsilon is linear in the weight there is a closed "
         "form; for a profile of your own it is searched for, and takes as long as the profile, "
-        f"asked some forty times.\n\n{rows_of(heads, found)}"
+        f"asked some forty times. {_MB}\n\n{rows_of(heads, found)}"
     )
 
 
@@ -109,17 +126,18 @@ def _kmeans() -> str:
         f"`max_iter={ITERATIONS}`": ITERATIONS,
         "default settings": "auto",
     }
-    models = [
+    estimators = [
         PrivateKMeans(CLUSTERS, epsilon=ASKED, bounds=(-1, 1), max_iter=steps)
         for steps in asked.values()
     ]
-    runs = [_fit(model, points) for model in (plain, *models)]
+    runs = [_fit(model, points) for model in (plain, *estimators)]
     counted = _columns(points)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # ten iterations are what is asked for
         grouped = grouped_table(counted, ", ".join(counted.column_names))
         other, *ours = in_turns(grouped, runs, REPEATS, warm=1)
-    least, *used = _memory(points, asked.values())
+    models = [_PLAIN, *map(_OURS.format, asked.values())]
+    least, *used = _memory(points, ", ".join(counted.column_names), _FIT, models)
     lines = [_line("scikit-learn's KMeans", other, "", used[0], least)]
     for name, mine, most in zip(asked, ours, used[1:], strict=True):
         beside = f"{Beside(other.ours, mine.ours).ratio:.2f}"
@@ -129,8 +147,7 @@ def _kmeans() -> str:
         f"k-means of {ROWS:,} x {COLUMNS} points ({COVTYPE if found else 'a mixture'}), k = "
         f"{CLUSTERS}, epsilon = {ASKED:g}, medians of {REPEATS}: beside the GROUP BY of all "
         f"columns, and beside one run of scikit-learn's KMeans with {ITERATIONS} iterations, from "
-        "random rows. MB: at most, in a process of its own, with the points, beside that of the "
-        f"GROUP BY.\n\n{rows_of(heads, lines)}"
+        f"random rows. {_MB}\n\n{rows_of(heads, lines)}"
     )
 
 
@@ -139,16 +156,15 @@ def _line(name: str, found: Beside, beside: str, used: float, least: float) -> t
     return name, f"{found.seconds:.2f}", ratio, beside, f"{used:,.0f}", memory
 
 
-def _memory(points: Floats, steps: Iterable[int | str]) -> list[float]:
-    """Of the GROUP BY, of the plain k-means, and of ours with so many steps."""
+def _memory(points: Floats, keys: str, code: str, asked: Iterable[str]) -> list[float]:
+    """Of the GROUP BY by these keys, and of a piece of Python for each that is asked of it."""
     with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/points.npy"
-        np.save(path, points)
-        plain = f"KMeans({CLUSTERS}, init='random', n_init=1, max_iter={ITERATIONS}, tol=0)"
-        asked = f"PrivateKMeans({CLUSTERS}, epsilon={ASKED}, bounds=(-1, 1), max_iter="
-        models = [plain, *(f"{asked}{many!r})" for many in steps)]
-        codes = [_GROUP, *(_FIT + f"{model}.fit(points)" for model in models)]
-        return [alone(code.format(path=path), "numpy as np").megabytes for code in codes]
+        path = f"{folder}/points"
+        np.save(f"{path}.npy", points)
+        pq.write_table(_columns(points), f"{path}.parquet")
+        codes = [_GROUP.format(keys=keys, path=path)]
+        codes += [code.format(path=path, asked=one) for one in asked]
+        return [alone(one, "numpy as np").megabytes for one in codes]
 
 
 def _fit(model: KMeans | PrivateKMeans, points: Floats) -> Callable[[], Cost]:

@@ -122,8 +122,10 @@ def watched(run: Callable[[], object]) -> Cost:
 
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(look)
-        cost = timed(run)
-        done.set()
+        try:
+            cost = timed(run)
+        finally:
+            done.set()
         looking.result()
     return Cost(cost.seconds, max(looks))
 

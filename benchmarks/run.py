@@ -13,7 +13,9 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from types import FrameType
 
 from benchmarks import (
     collector,
@@ -63,6 +66,7 @@ PARTS = {
     "clients": Part("Clients", federated.clients),
     "collector": Part("Collector", collector.collecting),
 }
+_INTERRUPTED = threading.Event()
 LONG = ("clusters", "collector")  # left out of what is quick
 
 
@@ -99,6 +103,8 @@ class Run:
         try:
             return part.measure(self.extent), True
         except Exception as error:  # the others are measured all the same
+            if _INTERRUPTED.is_set():  # DuckDB says so by an error of its own
+                raise KeyboardInterrupt from None
             traceback.print_exc()
             return Section(part.title, f"This part failed ({type(error).__name__})."), False
 
@@ -115,18 +121,28 @@ class Run:
 def main() -> int:
     asked, names = _asked()
     run = Run(Extent(asked.quick), Path(asked.output).resolve(), bool(asked.only))
-    start = time.monotonic()
+    start, fine = time.monotonic(), list[bool]()
+    _INTERRUPTED.clear()
+    before = signal.signal(signal.SIGINT, _interrupted)
     try:
-        fine = [run.part(name) for name in names]
+        for name in names:
+            fine.append(run.part(name))
     except KeyboardInterrupt:
-        there = Path(asked.output).exists()
-        what = f"what was measured is in {asked.output}" if there else "nothing was measured yet"
+        what = f"what was measured is in {asked.output}" if any(fine) else "nothing was measured"
         print(f"interrupted: {what}", file=sys.stderr)
         return 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     if not asked.only and all(fine):
         run.whole(names, time.monotonic() - start)
     print(f"written: {asked.output}", file=sys.stderr)
     return 0 if all(fine) else 1
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C, which is remembered: not everything that is measured lets it through."""
+    _INTERRUPTED.set()
+    raise KeyboardInterrupt
 
 
 def _asked() -> tuple[argparse.Namespace, list[str]]:

@@ -40,12 +40,11 @@ def scale(extent: Extent) -> Section:
         _explained(some, turns, plain_seconds(some[1])),
         _slopes(lines),
         _trial(other, tried, lines),
-        _then(lines),
-        _NOT_MEASURED,
+        *(_TOO_FEW if extent.quick else (_then(lines), _NOT_MEASURED)),
     ]
     points = [_point(stage, lines, stage in found) for stage in (*found, *tried)]
     chart = Chart("scale", "Seconds of each stage on Spark, by what slopes say", slopes(points))
-    return Section("Scale", "\n\n".join(parts), (chart,), _short(lines))
+    return Section("Scale", "\n\n".join(parts), (chart,), "" if extent.quick else _short(lines))
 
 
 def _short(lines: Mapping[Name, Slopes]) -> str:
@@ -88,7 +87,8 @@ def _explained(some: Sequence[Setting], turns: int, plain: float) -> str:
         "goes in and one for each that goes out; drawing has one for each key alone. DuckDB's "
         "plain GROUP BY of "
         f"{some[1].rows:,} of these rows, with {some[1].keys:,} keys, takes "
-        f"{1e6 * CORES * plain / some[1].rows:.2f} µs of a core for a row."
+        f"{1e6 * CORES * plain / some[1].rows:.2f} µs of a core for a row, which is what these "
+        "costs are to be compared with."
     )
 
 
@@ -181,6 +181,12 @@ _NOT_MEASURED = (
     f"{CORES_THEN:,} cores, a TB takes {1e12 / 1e8 / CORES_THEN:.0f} seconds), more than {CORES} "
     "cores, and very many partitions, each of which has to be started and has a file for others "
     "to fetch from."
+)
+
+
+_TOO_FEW = (
+    "What these make of far more rows is left to the full run: with so few rows, what a stage "
+    "costs however little it has to do is most of it.",
 )
 
 

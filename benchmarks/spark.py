@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,8 +25,19 @@ _DUCKDB = "import tamis\ntamis.release({path!r}, threads={cores}, **{asked!r}).s
 
 _HEADS = ("release of", "GROUP BY, DuckDB (s)", "tamis, DuckDB (s)", "groupBy, Spark (s)",
           "tamis, Spark (s)", "**ratio to DuckDB's GROUP BY**", "**ratio to Spark's groupBy**",
-          "GROUP BY, DuckDB (MB)", "tamis, DuckDB (MB)", "groupBy, Spark (MB)",
-          "tamis, Spark (MB)")  # fmt: skip
+          "**ratio to tamis, DuckDB**")  # fmt: skip
+_MEMORY_HEADS = ("release of", "GROUP BY, DuckDB (MB)", "tamis, DuckDB (MB)", "**memory**",
+                 "groupBy, Spark (MB)", "**memory**", "tamis, Spark (MB)",
+                 "**memory**")  # fmt: skip
+_ASKED = """
+import tamis
+from tamis.engines.spark.session import session
+frame = session({cores}, {memory!r}).read.parquet({path!r})
+{work}
+"""
+_PLAIN_WORK = "{frame}.groupBy('key').count().write.parquet({out!r})"
+_OUR_WORK = "tamis.release(frame, **{asked!r}).save({out!r})"
+_PAIRS = "frame.groupBy('user_id', 'key').count()"
 
 
 @dataclass(frozen=True)
@@ -47,13 +60,14 @@ def spark(extent: Extent) -> Section:
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/events.parquet"
         keys = Events(ROWS, 1.2, text=True).write(path)
+        memory = table(_MEMORY_HEADS, _memory(path, Path(folder)))  # before there is a Java here
         frame = session(CORES, MEMORY).read.parquet(path)
         first = _first(frame, Path(folder))
         rows = [_measured(case, frame, path, Path(folder)) for case in _cases(frame, extent)]
     short = "; ".join(f"{row[0]}: {row[6].strip('*')} times" for row in rows)
     return Section(
         "Spark",
-        f"{_explained(keys)}\n\n{table(_HEADS, rows)}\n\n{first}",
+        f"{_explained(keys)}\n\n{table(_HEADS, rows)}\n\n{first}\n\n{_MEMORY}\n\n{memory}",
         short=f"a release of {ROWS:,} rows beside Spark's own groupBy, count and write: {short}.",
     )
 
@@ -93,10 +107,7 @@ def _measured(case: Case, frame: Any, path: str, place: Path) -> tuple[str, ...]
         f"{mine.seconds:.2f}",
         f"**{mine.ratio:.1f}**",
         f"**{Beside(grouping.ours, mine.ours).ratio:.2f}**",
-        f"{embedded.plain_megabytes:,.0f}",
-        f"{embedded.megabytes:,.0f}",
-        f"{grouping.megabytes:,.0f}",
-        f"{mine.megabytes:,.0f}",
+        f"**{Beside(embedded.ours, mine.ours).ratio:.1f}**",
     )
 
 
@@ -108,13 +119,40 @@ def _explained(keys: int) -> str:
         "Parquet (units: pairs of user and key, then counted by key). tamis: "
         "`tamis.release(...).save(...)`, or `tamis.release_folder`, which keeps what was drawn, "
         "sorts it and writes it with a digest. "
-        "MB: at most, of the "
-        f"processes that DuckDB runs in, or of Java, which is allowed {MEMORY}, and its Pythons: "
-        "one Java does both in turn, and keeps what it once took. Units cost what the groupBy of "
+        "Units cost what the groupBy of "
         "pairs does not do: pairs are kept, because they "
         "are checked before a budget is charged and used after it, and go once more over the "
         "network, by unit, where each unit's are sorted; docs/scale.md has what each stage takes."
     )
+
+
+_MEMORY = (
+    f"Memory, at most, of one run in a new process: of DuckDB's, or of Python, its Java, which is "
+    f"allowed {MEMORY}, and the Pythons that this starts. **memory**: to DuckDB's GROUP BY. Much "
+    "of Java's is what it was allowed and has not given back yet."
+)
+
+
+def _memory(path: str, place: Path) -> list[tuple[str, ...]]:
+    """Each in a process of its own: one Java would keep what another run has made it take."""
+    frames = {"rows": ("frame", {}), "units, 4 keys each": (_PAIRS, UNITS)}
+    plain = grouped(path, "key", str(place / "out.parquet"), cores=CORES)().megabytes
+    rows = list[tuple[str, ...]]()
+    for name, (frame, more) in frames.items():
+        asked, out = {**PROMISE, **more}, str(place / f"{name}.parquet")
+        works = (_PLAIN_WORK.format(frame=frame, out=f"{out}.plain"), _OUR_WORK.format(asked=asked, out=out))
+        found = [_embedded(path, out, asked)().megabytes]
+        found += [_new_spark(path, work) for work in works]
+        cells = [cell for mb in found for cell in (f"{mb:,.0f}", f"**{mb / plain:.1f}**")]
+        rows.append((name, f"{plain:,.0f}", *cells))
+    return rows
+
+
+def _new_spark(path: str, work: str) -> float:
+    """Megabytes of a Spark that does only this, and of the Python that asks it."""
+    code = _ASKED.format(cores=CORES, memory=MEMORY, path=path, work=work)
+    words = [sys.executable, "-c", code]
+    return watched(lambda: subprocess.run(words, check=True, stdout=subprocess.DEVNULL)).megabytes
 
 
 def _written(frame: Any, place: Path) -> Callable[[], Cost]:

@@ -105,7 +105,8 @@ def sanitising(extent: Extent) -> Section:
         f"{keys:,} keys that are counted already (whole numbers), medians of {REPEATS} turns. "
         "GROUP BY: DuckDB's sum of the counts of each key, from a table in memory into one. Bare "
         "draw: as many words from the operating system, looked up in a sorted table of 300, which "
-        "is the least that a draw can cost; we aim at 3 times that.\n\n"
+        "is the least that a draw can cost. What it takes of memory is below, for the whole "
+        "call.\n\n"
     )
     return Section("Sanitising", f"{text}{table(heads, rows)}\n\n{_whole_call()}")
 
