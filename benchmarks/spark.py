@@ -140,7 +140,8 @@ def _memory(path: str, place: Path) -> list[tuple[str, ...]]:
     rows = list[tuple[str, ...]]()
     for name, (frame, more) in frames.items():
         asked, out = {**PROMISE, **more}, str(place / f"{name}.parquet")
-        works = (_PLAIN_WORK.format(frame=frame, out=f"{out}.plain"), _OUR_WORK.format(asked=asked, out=out))
+        works = [_PLAIN_WORK.format(frame=frame, out=f"{out}.plain")]
+        works.append(_OUR_WORK.format(asked=asked, out=out))
         found = [_embedded(path, out, asked)().megabytes]
         found += [_new_spark(path, work) for work in works]
         cells = [cell for mb in found for cell in (f"{mb:,.0f}", f"**{mb / plain:.1f}**")]

@@ -179,9 +179,19 @@ def test_a_condition_chooses_the_rows_that_are_written_down(engine: Engine) -> N
 # in files whose statistics leave NaN out, and in which 0 may stand with a sign
 FLOATS = pa.table({"k": list("abc"), "x": [1.0, float("nan"), -0.0]})
 CHOSEN_FLOATS = {"x > 5": "b", "x < 5": "ac", "NOT x < 5": "b", "isnan(x)": "b", "x = 0": "c"}
+MILLIS = pa.table({"x": pa.array([datetime.datetime(2024, 2, 1)] * 9, pa.timestamp("ms", "UTC"))})
+OLD = pa.table({"x": [datetime.date(1582, 10, 12)] * 9})
+# what is there once as often as it is true of: no statistics may settle it otherwise
+SETTLED = [
+    (MILLIS, "x < TIMESTAMP '2024-02-01 00:00:00.0005'"),
+    (MILLIS, "x <> TIMESTAMP '2024-02-01 00:00:00.0005'"),
+    (OLD, "x >= DATE '1582-10-10'"),
+    (OLD, "x = DATE '1582-10-12'"),
+    (OLD.cast(pa.schema({"x": pa.timestamp("us", "UTC")})), "x >= TIMESTAMP '1582-10-10 00:00:00'"),
+]
 
 
-def test_floats_are_compared_row_by_row_and_not_by_the_statistics_of_a_file(
+def test_rows_are_compared_one_by_one_and_not_by_the_statistics_of_a_file(
     engine: Engine, tmp_path: Path
 ) -> None:
     for kind, rows in itertools.product(("double", "float"), ([0, 1], [2])):
@@ -191,6 +201,25 @@ def test_floats_are_compared_row_by_row_and_not_by_the_statistics_of_a_file(
         there = "".join(data["k"].to_pylist())
         for where, chosen in CHOSEN_FLOATS.items():
             assert _keys(engine, path, where) == "".join(k for k in chosen if k in there), where
+    for number, (rows_of_one, where) in enumerate(SETTLED):
+        path = str(tmp_path / f"{number}.parquet")
+        pq.write_table(rows_of_one.append_column("k", pa.array(["a"] * 9)), path)
+        assert counts(engine, path, Request(("k",), where=where)) == {("a",): 9}, where
+
+
+def test_filters_of_a_frame_look_at_every_row_too(session: Any, tmp_path: Path) -> None:
+    from pyspark.sql import functions as f
+
+    pq.write_table(FLOATS, tmp_path / "floats.parquet")
+    pq.write_table(MILLIS.append_column("k", pa.array(["a"] * 9)), tmp_path / "millis.parquet")
+    floats = session.read.parquet(str(tmp_path / "floats.parquet")).where("x > 5")
+    late = f.lit("2024-02-01 00:00:00.0005+00:00").cast("timestamp")
+    millis = session.read.parquet(str(tmp_path / "millis.parquet")).where(f.col("x") < late)
+    with Spark(session=session) as engine:
+        assert counts(engine, floats, Request(("k",))) == {("b",): 1}
+        assert counts(engine, millis, Request(("k",))) == {("a",): 9}
+        assert engine.numbers(floats.selectExpr("1 AS one"), ["one"]).shape == (1, 1)
+    assert session.conf.get("spark.sql.parquet.filterPushdown") == "true"
 
 
 def test_floats_of_a_view_are_compared_row_by_row(tmp_path: Path) -> None:

@@ -202,6 +202,63 @@ def test_settings_of_a_session_are_as_before_whoever_ends_first(session: Any) ->
     assert session.conf.get("spark.sql.inMemoryColumnarStorage.compressed") == "true"
 
 
+def test_settings_are_of_a_session_and_not_of_an_object_of_python(session: Any) -> None:
+    from pyspark.sql import SparkSession
+
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = session.conf.get(name)
+    again = SparkSession(session.sparkContext, session._jsparkSession)
+    one, other = (
+        guarded.setting(session.range(1), name, "77"),
+        guarded.setting(again.range(1), name, "77"),
+    )
+    for enter in (one, other):
+        enter.__enter__()
+    for leave in (one, other):
+        leave.__exit__(None, None, None)
+    assert session.conf.get(name) == before
+
+
+def test_what_one_release_keeps_another_does_not_give_back(session: Any) -> None:
+    frame = session.createDataFrame(EVENTS).coalesce(1)
+    with Spark(session=session) as one:
+        found = one.count(frame, Request(("q",)))
+        with Spark(session=session) as other:
+            other.count(frame, Request(("q",)))
+        assert one._held[0].storageLevel.useMemory
+        assert found.frequencies().total == EVENTS.num_rows
+
+
+def test_what_spark_cannot_do_later_is_found_before_a_budget_is_charged(session: Any) -> None:
+    rows = session.sql("SELECT 'a' AS q, make_interval(1, 2) AS u")
+    name = "spark.sql.retainGroupColumns"
+    with Spark(session=session) as engine, randomness.using(Forbidden()):
+        with pytest.raises(tamis.InvalidInput, match="does not group or sort"):
+            engine.count(rows, Request(("q",), unit="u", keys_per_unit=1))
+        session.conf.set(name, "false")
+        try:
+            with pytest.raises(tamis.InvalidInput, match=name):
+                engine.count(rows, Request(("q",)))
+        finally:
+            session.conf.set(name, "true")
+
+
+@pytest.mark.parametrize("name", ["a[1]", "b{1,2}", "_c", ".d", "e:f", "g\\h"])
+def test_local_names_that_spark_reads_in_its_own_way_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / f"{name}.parquet"
+    pq.write_table(EVENTS, path)
+    for given in (str(path), f"file://{path}"):
+        with pytest.raises(tamis.InvalidInput, match="rename it"):
+            check_there(given, None, ["q"])
+
+
+def test_files_with_a_scheme_are_as_local_as_others(tmp_path: Path) -> None:
+    pq.write_table(EVENTS, tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").symlink_to(tmp_path / "a.parquet")
+    with pytest.raises(tamis.InvalidInput, match="named twice"):
+        check_there(f"file://{tmp_path}/*.parquet", None, ["q"])
+
+
 @pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="only Linux has it")
 def test_work_begins_with_an_answer_to_java_at_once() -> None:
     with (

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
 
 from tamis.privacy.errors import BadData, EngineMissing, InvalidInput
 from tamis.sampling.attempt import attempt
@@ -26,13 +25,16 @@ _LOGGERS = (
     "DataFrameQueryContextLogger",
     "pyspark.sql.connect.logging",
 )
-_CASTS = ("CAST_", "ARITHMETIC_", "NUMERIC_", "DIVIDE_")
+_CASTS = ("CAST_", "ARITHMETIC_", "NUMERIC_", "DIVIDE_", "USER_RAISED_EXCEPTION")
 _NEEDED = ("tamis", "numpy", "scipy", "pyarrow", "duckdb")  # by what runs on executors
 _WORDS = {
     "AMBIGUOUS_REFERENCE": "two columns have names that Spark does not tell apart, such as q and "
     "Q: rename one, or leave it out.",
-    "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE": "a key or unit is of a type that Spark does not "
-    "group, such as variants: convert it to text first.",
+    **dict.fromkeys(
+        ("GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE", "EXPRESSION_TYPE_IS_NOT_ORDERABLE"),
+        "a key or unit is of a type that Spark does not group or sort, such as variants and "
+        "intervals: convert it to text first.",
+    ),
     "UNSUPPORTED_TIME_TYPE": "data holds times of day, which Spark does not count: convert them to "
     "text, or leave them out.",
 }
@@ -119,29 +121,34 @@ def guarded(call: Callable[Given, Found]) -> Callable[Given, Found]:
     return inner
 
 
-# of a session: how many have set it, and what was there before the first of them
-_CHANGED: WeakKeyDictionary[Any, dict[str, tuple[int, str]]] = WeakKeyDictionary()
+# a session and a setting: how many have set it, and what was there before the first of them
+_CHANGED: dict[tuple[str, str], tuple[int, str]] = {}
 _CHANGING = threading.Lock()
 
 
 @contextmanager
 def setting(frame: Any, name: str, value: str) -> Iterator[None]:
     """Another setting of a frame's session, for as long as any thread needs it."""
-    conf = frame.sparkSession.conf
+    conf, place = frame.sparkSession.conf, (_name(frame.sparkSession), name)
     with _CHANGING:
-        changed = _CHANGED.setdefault(frame.sparkSession, {})
-        many, before = changed.get(name) or (0, conf.get(name))
-        conf.set(name, value)
-        changed[name] = many + 1, before
+        many, before = _CHANGED.get(place) or (0, conf.get(name))
+        _CHANGED[place] = many + 1, before
     try:
+        conf.set(name, value)
         yield
     finally:
         with _CHANGING:
-            many, before = changed.pop(name)
+            many, before = _CHANGED.pop(place)
             if many > 1:
-                changed[name] = many - 1, before
+                _CHANGED[place] = many - 1, before
             else:
                 conf.set(name, before)
+
+
+def _name(session: Any) -> str:
+    """The name of a session, which several objects of Python may stand for."""
+    java = getattr(session, "_jsparkSession", None)
+    return str(session.session_id if java is None else java.sessionUUID())
 
 
 class _Hush(logging.Filter):

@@ -78,7 +78,7 @@ def _read(text: Any, kind: str, tried: bool) -> Any:
 
     name = spark_type(kind)
     plain = text.rlike(_READ[kind])
-    fails = f.concat(f.lit("?"), text).cast(name)
+    fails = f.raise_error(f.lit("text in another form")).cast(name)  # without the text itself
     if not tried:
         return f.when(plain, text.cast(name)).otherwise(fails)
     empty = text.rlike(_UNREAD) & ~text.rlike(_NAMED)

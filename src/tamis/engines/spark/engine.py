@@ -11,6 +11,7 @@ which of the two was looked at:
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -82,20 +83,18 @@ class Spark:
     @guarded
     def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
         """Read and check all of the data, and count its keys, or the pairs of units and keys."""
-        self.close()
-        self._turn += 1
-        self.step("reading", 0)
         asked = (*request.key, request.unit, request.count)
-        frame = self._frame(data, table, [name for name in asked if name is not None])
+        frame = self._begun(data, table, [name for name in asked if name is not None])
         columns = Columns(request, frames.types_of(frame), nan="isnan({})")
         frames.check_unit(frame, request.unit)
         rows = frames.chosen(frame, request.where, columns.types)
         named = run(lambda: frames.named_columns(rows, columns))
         frames.check_same(named)
         self.step("counting", 30)
-        if request.unit is not None:
-            return _Units(self, columns, named)
-        return _Elements(self, columns, named)
+        with frames.row_by_row(frame):
+            if request.unit is not None:
+                return _Units(self, columns, named)
+            return _Elements(self, columns, named)
 
     @guarded
     def numbers(
@@ -106,14 +105,12 @@ class Spark:
         table: str | None = None,
     ) -> SparkNumbers:
         """These columns of all rows, as floats that stay; refused if one is not finite."""
-        self.close()
-        self._turn += 1
-        self.step("reading", 0)
-        frame = self._frame(data, table, names)
+        frame = self._begun(data, table, names)
         types = frames.types_of(frame)
         wanted = Numbers(tuple(names), types, finite="abs({}) < 1e308")
         rows = frames.chosen(frame, where, types)
-        return numbers(rows, wanted, self.keep)
+        with frames.row_by_row(frame):
+            return numbers(rows, wanted, self.keep)
 
     def session_of(self, data: Any) -> Any:
         """The session of the data, if it has one."""
@@ -123,13 +120,19 @@ class Spark:
             self._session = session(self._threads, self._memory)
         return self._session
 
-    def _frame(self, data: Any, table: str | None, names: Sequence[str]) -> Any:
-        """The data, with these columns, as a frame of a session whose executors have tamis.
+    def _begun(self, data: Any, table: str | None, names: Sequence[str]) -> Any:
+        """The data, with these columns, in the place of what was counted before.
+
+        It is a frame of a session whose executors have tamis.
 
         Those that come later are looked at by the tasks that run there, before they draw.
         """
+        self.close()
+        self._turn += 1
+        self.step("reading", 0)
         frames.check_there(data, table, names)
         there = self.session_of(data)
+        frames.check_session(there)
         frame = frames.frame_of(there, data, names)
         if there not in _READY:  # now, and not when a budget has been charged
             found = run(lambda: there.range(1).mapInArrow(work.ready, "code string").collect())
@@ -143,8 +146,15 @@ class Spark:
             self._progress(what, percent)
 
     def keep(self, frame: Any) -> Any:
-        """The frame, which is computed when it is first looked at and stays until `close`."""
-        kept = run(frame.persist)  # Spark may look at small data at once
+        """The frame, which is computed when it is first looked at and stays until `close`.
+
+        Spark would keep equal frames once, and give all of them back with one: the condition, which
+        holds for every row, is on a word that only this one has.
+        """
+        from pyspark.sql import functions as f
+
+        word = uuid.uuid4().hex
+        kept = run(lambda: frame.where(f.lit(word) == f.lit(word)).persist())  # or looked at now
         self._held.append(kept)
         return kept
 
@@ -283,6 +293,7 @@ class _Units(_Counted):
             raise columns.lost()
         if found["unreadable"]:
             raise no_text()
+        run(lambda: frames.analysed(self._counted(1, _NO_SECRET)))  # before a budget is charged
 
     @guarded
     def spread(self) -> Ints:
@@ -307,17 +318,20 @@ class _Units(_Counted):
         self._pairs = cells.groupBy("owner", *self._keys).agg(f.sum("many").alias("many"))
 
     def _frequencies(self, keys_per_unit: int | None) -> SparkFrequencies:
-        from pyspark.sql import functions as f
-
         self._engine.step("bounding units", 60)
         asked = self._columns.request
-        most = keys_per_unit or asked.keys_per_unit
-        many = f.sum(f.expr(f"least(many, {asked.elements_per_key})")).alias("n")
-        kept = run(lambda: self._kept(most).groupBy(*self._keys).agg(many))
-        frame = self._engine.keep_keys(kept)
+        counted = run(lambda: self._counted(keys_per_unit or asked.keys_per_unit, _secret()))
+        frame = self._engine.keep_keys(counted)
         return SparkFrequencies(asked, frame, self._keys, self._engine.row(frame, _SIZES))
 
-    def _kept(self, most: int) -> Any:
+    def _counted(self, most: int, secret: Ints) -> Any:
+        """Keys with their frequencies, of at most so many keys for each unit."""
+        from pyspark.sql import functions as f
+
+        many = f.sum(f.expr(f"least(many, {self._columns.request.elements_per_key})")).alias("n")
+        return self._kept(most, secret).groupBy(*self._keys).agg(many)
+
+    def _kept(self, most: int, secret: Ints) -> Any:
         """Of each unit a run of its keys in the order of their hashes, as `engines.bounding` does.
 
         Where it starts is a matter of the unit alone. Equal hashes are in the order of keys.
@@ -325,7 +339,7 @@ class _Units(_Counted):
         from pyspark.sql import Window
         from pyspark.sql import functions as f
 
-        order, start = ([f.lit(int(word)) for word in pair] for pair in _secret())
+        order, start = ([f.lit(int(word)) for word in pair] for pair in secret)
         hashed = f.xxhash64(*order, *map(f.col, self._keys))
         ordered = Window.partitionBy("owner").orderBy(hashed, *self._keys)
         unit = ordered.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
@@ -343,6 +357,7 @@ def _secret() -> npt.NDArray[np.int64]:
     return randomness.words(4).view(np.int64).reshape(2, 2)
 
 
+_NO_SECRET = np.zeros((2, 2), dtype=np.int64)  # with which nothing is computed
 _SIZES = {
     "total": "coalesce(sum(n), 0)",
     "largest": "coalesce(max(n), 0)",
@@ -371,10 +386,12 @@ class SparkFrequencies:
     @guarded
     def drawn(self, draw: Draw) -> Any:
         """A frame of the key columns and their tokens, **which is drawn anew at every look**."""
+        from pyspark.sql.types import LongType, StructType
+
         fields = [field for field in self._frame.schema.fields if field.name in self._keys]
-        schema = ", ".join(f"{x.name} {x.dataType.simpleString()}" for x in fields)
+        schema = StructType(fields).add("token", LongType())
         call = checked(partial(work.named, draw=draw))
-        return run(lambda: self._few.mapInArrow(call, f"{schema}, token bigint"))
+        return run(lambda: self._few.mapInArrow(call, schema))
 
     @guarded
     def cells(self) -> tuple[Ints, Ints]:

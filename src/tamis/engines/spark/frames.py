@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ from tamis.engines.spark.parts import KINDS
 from tamis.privacy.errors import BadData, InvalidInput, shown
 from tamis.sampling.arrow import quoted
 from tamis.sampling.attempt import attempt
-from tamis.sampling.spark import asked, at_rest, is_frame
+from tamis.sampling.spark import asked, at_rest, is_frame, run, setting
 
 # those that only keys and units have, too
 _KINDS = KINDS | {
@@ -45,6 +47,10 @@ _SIGNED = {
     pa.binary_view(): pa.binary(),
 }
 _PARQUET = (".parquet", ".pq")
+_RETAIN = "spark.sql.retainGroupColumns"
+_FILE = re.compile(r"^file:(//)?(?=/[^/])")
+_SIGNS = r"[*?\[\]{}]" if os.name == "nt" else r"[*?\[\]{}\\:]"
+_ODD = re.compile(_SIGNS + r"|[/\\][_.][^/\\]*$")  # in the name of a file that is there
 
 
 def check_there(data: Any, table: str | None, names: Sequence[str]) -> None:
@@ -53,7 +59,7 @@ def check_there(data: Any, table: str | None, names: Sequence[str]) -> None:
         raise InvalidInput(
             "table is for DuckDB databases: read it with Spark, and give the DataFrame."
         )
-    paths = paths_of(data)
+    paths = _paths_of(data)
     if paths is None:
         if not is_frame(data):
             check_collected(data)
@@ -74,7 +80,7 @@ def frame_of(session: Any, data: Any, exact: Sequence[str]) -> Any:
     """
     if is_frame(data):
         return at_rest(data)
-    paths = paths_of(data)
+    paths = _paths_of(data)
     if paths is not None:
         return _parquet(session, paths)
     if not hasattr(data, "__arrow_c_stream__"):
@@ -100,6 +106,17 @@ def _far(paths: list[str]) -> bool:
     return "://" in paths[0]
 
 
+def _paths_of(data: Any) -> list[str] | None:
+    """Paths, if data is given by paths; those of this machine without file:."""
+    paths = paths_of(data)
+    return None if paths is None else [plain(path) for path in paths]
+
+
+def plain(path: str) -> str:
+    """A path of this machine without file:."""
+    return _FILE.sub("", path)
+
+
 def _files(paths: list[str]) -> list[str]:
     """The Parquet files that paths name, as Spark wants to be told."""
     far = _far(paths)
@@ -107,6 +124,11 @@ def _files(paths: list[str]) -> list[str]:
         raise InvalidInput("paths are all on this machine, or all elsewhere, such as s3a://...")
     # Java has a working folder of its own, in which Spark would look
     files = paths if far else [str(Path(file).absolute()) for file in files_of(paths)]
+    if not far and (odd := next(filter(_ODD.search, files), None)):
+        raise InvalidInput(
+            f"{odd!r} has a sign in it that Spark takes for a pattern or an address, or begins "
+            "with _ or . and is hidden from it: rename it, or leave out engine."
+        )
     if kind_of(paths) not in (*_PARQUET, "" if far else ".parquet"):  # a folder elsewhere has none
         raise InvalidInput(
             f"{paths[0]!r} is no Parquet file: read other formats with Spark, and give the "
@@ -117,9 +139,9 @@ def _files(paths: list[str]) -> list[str]:
 
 def _parquet(session: Any, paths: list[str]) -> Any:
     files = _files(paths)
-    # folders are no columns, and every file is a file of the data whatever its name begins with
+    # folders are no columns
     reader = session.read.option("recursiveFileLookup", "true")
-    made = asked(lambda: _analysed(reader.parquet(*files)))
+    made = asked(lambda: analysed(reader.parquet(*files)))
     if isinstance(made, Exception):
         why = unread(made, paths)
         del made
@@ -174,6 +196,25 @@ def _coarse(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def check_session(session: Any) -> None:
+    """Refuse a setting with which what is counted would come without its keys."""
+    if run(lambda: session.conf.get(_RETAIN)).lower() == "false":
+        raise InvalidInput(f"the session's {_RETAIN} is false: keys would be lost; set it to true.")
+
+
+@contextmanager
+def row_by_row(frame: Any) -> Iterator[None]:
+    """While it is read, every row of a file is looked at, whatever statistics the file has of them.
+
+    These leave NaN out, and have moments, days and text in other forms or orders than those in
+    which Spark compares them, so that whether a row counts would be a matter of those beside it.
+    """
+    with ExitStack() as settings:
+        for kind in ("parquet", "orc"):
+            settings.enter_context(setting(frame, f"spark.sql.{kind}.filterPushdown", "false"))
+        yield
+
+
 def types_of(frame: Any) -> Types:
     """The columns and their types, in the words of `Columns`."""
     return {name: _kind(kind) for name, kind in frame.dtypes}
@@ -197,7 +238,7 @@ def chosen(frame: Any, where: str | None, types: Types) -> Any:
     if where is None:
         return frame
     check_condition(where, types)
-    made = attempt(lambda: _analysed(frame.where(condition(frame, where))), Exception)
+    made = attempt(lambda: analysed(frame.where(condition(frame, where))), Exception)
     if isinstance(made, InvalidInput):
         raise made
     if isinstance(made, Exception):
@@ -249,7 +290,7 @@ def schema_of(cells: list[str], rest: list[Any], more: str) -> Any:
     return types.StructType([*codes, *rest, types.StructField(more, types.StringType())])
 
 
-def _analysed(frame: Any) -> Any:
+def analysed(frame: Any) -> Any:
     """The frame, if Spark can make sense of it: Connect asks the server only for new columns."""
     _ = frame.select("*").schema
     return frame

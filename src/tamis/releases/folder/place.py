@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tamis.engines.spark.frames import plain
 from tamis.privacy.errors import InvalidInput, shown
 from tamis.releases.writing import INSIDE
 from tamis.sampling.attempt import attempt
 from tamis.sampling.spark import asked, condition_of
 
 _BEGUN = "_begun"  # beside INSIDE; readers of Parquet leave both alone
-_FILE = re.compile(r"^file:(//)?(?=/[^/])")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _PATTERN = re.compile(r"[*?\[\]{}]" if os.name == "nt" else r"[*?\[\]{}\\]")
 
@@ -128,7 +128,7 @@ def _unseen(path: str) -> list[str]:
 def _address(folder: object) -> str:
     if not isinstance(folder, (str, Path)) or not str(folder):
         raise InvalidInput(f"folder must be a path or an address, not {shown(folder)}.")
-    path = _FILE.sub("", str(folder))
+    path = plain(str(folder))
     if _PATTERN.search(path):
         raise InvalidInput(
             f"folder {path!r} holds a sign that Spark takes for a pattern, one of * ? [ ] {{ }} "

@@ -28,14 +28,9 @@ _PLAIN_DAYS = ("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
 def written(drawn: Any, about: About, place: Place) -> Folder:
     """A frame of keys and tokens, completed and in a folder."""
     key = list(about.key)
-    fields = [f for f in drawn.schema.fields if f.name != "token"]
-    kinds = [field.dataType.simpleString() for field in fields]
-    names = [quoted(name) for name in key]
-    schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds, strict=True))
     call = checked(partial(_completed, names=key, plan=about.plan))
-    schema += ", token bigint, estimate double, low bigint, high bigint"
-    rows = drawn.mapInArrow(call, schema)
-    ordered = in_order(rows, names).persist()
+    rows = drawn.mapInArrow(call, _schema(drawn, key))
+    ordered = in_order(rows, [quoted(name) for name in key]).persist()
     try:
         with setting(drawn, *_MICROS), setting(drawn, *_PLAIN_DAYS):
             writer = _one_file_each(ordered.write).option("compression", "zstd")
@@ -49,6 +44,21 @@ def written(drawn: Any, about: About, place: Place) -> Folder:
     finally:
         attempt(ordered.unpersist, Exception)
     return Folder(place.path, about, str(said["digest"]), drawn.sparkSession)
+
+
+def _schema(drawn: Any, key: list[str]) -> Any:
+    """The columns of a release, its keys in their types and under their true names."""
+    from pyspark.sql.types import DoubleType, LongType, StructField, StructType
+
+    fields = [field for field in drawn.schema.fields if field.name != "token"]
+    kinds = [field.dataType for field in fields] + [
+        LongType(),
+        DoubleType(),
+        LongType(),
+        LongType(),
+    ]
+    names = [*key, "token", "estimate", "low", "high"]
+    return StructType([StructField(*pair) for pair in zip(names, kinds, strict=True)])
 
 
 def _one_file_each(writer: Any) -> Any:
