@@ -38,6 +38,16 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Expected:
+    """What the law of a method expects of its figures, and the standard errors of its runs."""
+
+    keys: Figure
+    named: Figure | None
+    top: Figure | None
+    absolute: Figure | None
+
+
+@dataclass(frozen=True)
 class Result:
     """Errors are None where a library gives no counts, or has named nothing."""
 
@@ -50,6 +60,7 @@ class Result:
     absolute: Figure | None  # the mean absolute error of named keys
     seconds: Figure
     megabytes: Figure
+    expected: Expected | None = None  # if its law is known
 
     @property
     def total(self) -> float:
@@ -57,7 +68,13 @@ class Result:
         return self.keys.value * self.runs
 
 
-def result_of(asked: Asked, truth: dict[str, int], plain: Cost, done: Done) -> Result:
+def result_of(
+    asked: Asked,
+    truth: dict[str, int],
+    plain: Cost,
+    done: Done,
+    expected: Expected | None = None,
+) -> Result:
     runs = len(done.found)
     named = list(dict.fromkeys(key for found in done.found for key in found))
     largest = sorted(truth, key=truth.__getitem__, reverse=True)[:TOP]
@@ -75,6 +92,7 @@ def result_of(asked: Asked, truth: dict[str, int], plain: Cost, done: Done) -> R
         _mean(np.abs(errors), there) if some else None,
         Figure(float(np.median(done.seconds))),
         Figure(done.megabytes),
+        expected,
     )
 
 
