@@ -66,6 +66,21 @@ def _twice(keys: int) -> Drawn:
 
 
 def _searched(keys: int) -> Drawn:
+    return _of_widths("Gaussian", keys, lambda scale, rest: 1 - scale * float(ndtri(rest / keys)))
+
+
+def _searched_whole(keys: int) -> Drawn:
+    """The least whole threshold that one more than noise reaches so seldom."""
+
+    def threshold(scale: float, rest: float) -> float:
+        steps = np.arange(math.ceil(20 * scale))
+        reached = Drawn("discrete Gaussian", scale, 0).moments(-steps)[0]
+        return float(1 + np.argmax(keys * reached <= rest))
+
+    return _of_widths("discrete Gaussian", keys, threshold)
+
+
+def _of_widths(noise: Kind, keys: int, threshold: Callable[[float, float], float]) -> Drawn:
     """OpenDP's Gaussian noise: of four widths above the least, that with the least threshold.
 
     What the noise leaves of delta is for the threshold (with_opendp.py, which asks OpenDP itself).
@@ -73,9 +88,9 @@ def _searched(keys: int) -> Drawn:
     least = math.sqrt(keys / (2 * _concentrated(EPSILON, DELTA)))
     scales = [least * (1 + percent / 100) for percent in (1, 2, 3, 4)]
     left = [DELTA - _spent(keys / (2 * scale**2), EPSILON) for scale in scales]
-    thresholds = [1 - s * float(ndtri(rest / keys)) for s, rest in zip(scales, left, strict=True)]
-    threshold, scale = min(zip(thresholds, scales, strict=True))
-    return Drawn("Gaussian", scale, threshold)
+    thresholds = [threshold(scale, rest) for scale, rest in zip(scales, left, strict=True)]
+    lowest, scale = min(zip(thresholds, scales, strict=True))
+    return Drawn(noise, scale, lowest)
 
 
 # rho-zCDP is (epsilon, delta)-DP, if delta is at least exp((a - 1) (a rho - epsilon)) times
@@ -104,6 +119,7 @@ _KNOWN: dict[str, Callable[[int], Law]] = {
     "OpenDP, Laplace": _laplace,
     "OpenDP, geometric": _geometric,
     "OpenDP, Gaussian": _searched,
+    "OpenDP, discrete Gaussian": _searched_whole,
     "SmartNoise SQL, Laplace": _cut,
     "PyDP, truncated geometric": _one_key,
     "PyDP, Laplace": _laplace,

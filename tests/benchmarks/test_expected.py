@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import tamis
 from benchmarks.measure import Cost
 from benchmarks.peers.drawn import expected_of, law_of
 from benchmarks.peers.expected import Drawn, Ours, expected
-from benchmarks.peers.laws import others
+from benchmarks.peers.laws import DELTA, others
 from benchmarks.peers.process import Done
 from benchmarks.peers.results import Asked, Expected, result_of
 from tamis.weighted.mechanism import Tokens
@@ -188,8 +189,35 @@ def test_selections_of_names_are_known_without_errors() -> None:
     assert (found.named, found.top, found.absolute) == (None, None, None)
 
 
+@pytest.mark.parametrize("keys", [1, 4, 50])
+def test_keys_of_one_unit_alone_are_named_with_no_more_than_delta(keys: int) -> None:
+    """Whole thresholds are the least that do, and so is what OpenDP leaves of delta for them."""
+    for method in ("OpenDP, Laplace", "PipelineDP, Laplace", "OpenDP, Gaussian", "Tumult Core",
+                   "OpenDP, discrete Gaussian", "SmartNoise SQL, Laplace"):  # fmt: skip
+        law = law_of(method, keys)
+        assert isinstance(law, Drawn)
+        named = [
+            keys * expected(replace(law, threshold=threshold, cut=False), [1], 1).keys.value
+            for threshold in (law.threshold, law.threshold - 1)
+        ]
+        assert 0.02 * DELTA < named[0] <= DELTA * (1 + 1e-9), method
+        assert named[1] > named[0] * 1.01
+        if "Laplace" in method:
+            assert named[0] == pytest.approx(DELTA)
+        if law.noise == "geometric":
+            assert named[1] > DELTA
+
+
+def test_gaussian_noise_in_whole_numbers_is_that_of_floats() -> None:
+    whole, floats = (law_of(f"OpenDP, {kind}Gaussian", 4) for kind in ("discrete ", ""))
+    assert isinstance(whole, Drawn)
+    assert isinstance(floats, Drawn)
+    assert whole.scale == pytest.approx(floats.scale, rel=0.03)
+    assert 0 < whole.threshold - floats.threshold < 1.5
+
+
 def test_methods_without_a_law_are_left_to_runs() -> None:
-    assert expected_of(Asked("log", 4, "OpenDP, discrete Gaussian"), {"maps": 500}, 3) is None
+    assert expected_of(Asked("log", 4, "SmartNoise SQL, Gaussian"), {"maps": 500}, 3) is None
     gaussian, geometric = (law_of("Tumult Analytics", keys) for keys in (50, 10))
     assert isinstance(gaussian, Drawn)
     assert isinstance(geometric, Drawn)
