@@ -29,6 +29,9 @@ COLUMNS: dict[str, Column] = {
     "memory": lambda r: r.megabytes,
 }
 _OF_NAMED = (NAMED, ABSOLUTE)
+# the error of the top is one of the same draws, and one frequent key that is missed, which is rare,
+# takes it far from what is expected
+_CHECKED = (KEYS, *_OF_NAMED)
 ERRORS = 3  # standard errors: with two, one of twenty that are level would be called behind
 NOISE = 0.05  # of a time or of memory, for which there is no standard error
 ENOUGH = 100  # named keys in all runs, below which their error is chance
@@ -87,7 +90,7 @@ def _by_law(result: Result, column: str) -> float | None:
 def misfits(result: Result) -> list[str]:
     """The columns in which the runs are not what the law expects."""
     law = result.expected
-    return [] if law is None else [column for column in DRAWN if _apart(column, result, law)]
+    return [] if law is None else [column for column in _CHECKED if _apart(column, result, law)]
 
 
 def _apart(column: str, result: Result, law: Expected) -> bool:
@@ -95,7 +98,8 @@ def _apart(column: str, result: Result, law: Expected) -> bool:
     if ran is None or expected is None or (column in _OF_NAMED and result.total < ENOUGH):
         return False
     away = abs(ran.value - expected.value)
-    return away > max(AWAY * (expected.spread or 0.0), PART * abs(expected.value))
+    few = AWAY / result.runs if column == KEYS else 0.0  # one key by luck is no misfit
+    return away > max(AWAY * (expected.spread or 0.0) + few, PART * abs(expected.value))
 
 
 def verdict(column: str, ours: Result, other: Result) -> Verdict:
