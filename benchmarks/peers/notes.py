@@ -48,7 +48,7 @@ def notes(results: Sequence[Result], ours: Sequence[str]) -> str:
         return "\n".join([NOBODY, *(["", *wrong] if wrong else [])])
     lines = [line for column in COLUMNS for line in _lines(column, cases, rows)]
     bought = [trade(case, rows.default, rows.every[-1]) for case in cases]
-    return "\n".join([_HEAD, "", *lines, *wrong, *_bought([one for one in bought if one])])
+    return "\n".join([_head(results), "", *lines, *wrong, *_bought([one for one in bought if one])])
 
 
 def short(results: Sequence[Result], ours: Sequence[str]) -> str:
@@ -81,15 +81,22 @@ _HEAD = (
     "How ours stands beside the best of the libraries that count: once with the default call alone "
     "(`tamis`), and once with the better of our two rows, which is another one from column to "
     "column. Of keys and errors the laws decide, where those of both are known: noise and "
-    "threshold, and the true frequencies, give what is expected, without chance. Level is then a "
-    f"difference of less than {NEAR:.0%}, or {NEAR_KEYS:g} keys. The runs check the laws: a figure "
-    f"that is more than {AWAY} standard errors and {PART:.0%} from what its law expects is said "
-    "below (does not fit), and then runs decide. So they do where a law is not known. By runs, "
-    f"level is a difference within {ERRORS} standard errors, or within {NOISE:.0%} for times and "
-    "memory. Too few runs to tell: it is, but the other library's standard error is more than "
+    "threshold, and the true frequencies, give what is expected, without chance "
+    "(`benchmarks/peers/expected.py`); figures below are these. Level is then a difference of less "
+    f"than {NEAR:.0%}, or {NEAR_KEYS:g} keys. The runs check the laws: where keys, or errors of "
+    f"named keys, are more than {AWAY} standard errors and {PART:.0%} from what a law expects, it "
+    "is said below that it does not fit, and runs decide. So they do where a law is not known. By "
+    f"runs, level is a difference within {ERRORS} standard errors, or within {NOISE:.0%} for times "
+    "and memory. Too few runs to tell: it is, but the other library's standard error is more than "
     f"{SURE:.0%} of its figure; or, whatever the difference, fewer than {ENOUGH} keys were named "
-    "in all of the runs of one without a law. Behind, and too few, is said of every case:"
+    "in all of the runs of one without a law. Behind, and too few, is said of every case"
 )
+
+
+def _head(results: Sequence[Result]) -> str:
+    """With those that have no law."""
+    lacking = dict.fromkeys(r.asked.method for r in results if r.asked.counts and not r.expected)
+    return f"{_HEAD}." + (f" Left to runs: {'; '.join(lacking)}." if lacking else "")
 
 
 def _cases(results: Sequence[Result]) -> Iterator[list[Result]]:
