@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -36,15 +37,15 @@ def _laplace(keys: int) -> Drawn:
     return Drawn("Laplace", scale, 1 + scale * math.log(keys / (2 * DELTA)))
 
 
-def _cut(keys: int) -> Drawn:
-    plain = _laplace(keys)
-    return Drawn(plain.noise, plain.scale, plain.threshold, equal=False, cut=True)
+def _gaussian(keys: int, delta: float = DELTA / 2) -> Drawn:
+    """So much of delta for the noise, and as much for the threshold."""
+    scale = math.sqrt(keys) / gaussian_mu(EPSILON, delta)
+    return Drawn("Gaussian", scale, 1 - scale * float(ndtri(delta / keys)))
 
 
-def _gaussian(keys: int) -> Drawn:
-    """Half of delta for the noise, and half for the threshold."""
-    scale = math.sqrt(keys) / gaussian_mu(EPSILON, DELTA / 2)
-    return Drawn("Gaussian", scale, 1 - scale * float(ndtri(DELTA / (2 * keys))))
+def _cut(law: Drawn) -> Drawn:
+    """As SmartNoise SQL gives it."""
+    return replace(law, equal=False, cut=True)
 
 
 def _geometric(keys: int, epsilon: float = EPSILON, delta: float = DELTA) -> Drawn:
@@ -120,7 +121,9 @@ _KNOWN: dict[str, Callable[[int], Law]] = {
     "OpenDP, geometric": _geometric,
     "OpenDP, Gaussian": _searched,
     "OpenDP, discrete Gaussian": _searched_whole,
-    "SmartNoise SQL, Laplace": _cut,
+    "SmartNoise SQL, Laplace": lambda keys: _cut(_laplace(keys)),
+    # what a unit has alone spends on the threshold, the rest on noise: each may take all of delta
+    "SmartNoise SQL, Gaussian": lambda keys: _cut(_gaussian(keys, DELTA)),
     "PyDP, truncated geometric": _one_key,
     "PyDP, Laplace": _laplace,
     "PyDP, Gaussian": _gaussian,

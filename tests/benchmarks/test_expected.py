@@ -193,7 +193,8 @@ def test_selections_of_names_are_known_without_errors() -> None:
 def test_keys_of_one_unit_alone_are_named_with_no_more_than_delta(keys: int) -> None:
     """Whole thresholds are the least that do, and so is what OpenDP leaves of delta for them."""
     for method in ("OpenDP, Laplace", "PipelineDP, Laplace", "OpenDP, Gaussian", "Tumult Core",
-                   "OpenDP, discrete Gaussian", "SmartNoise SQL, Laplace"):  # fmt: skip
+                   "OpenDP, discrete Gaussian", "SmartNoise SQL, Laplace",
+                   "SmartNoise SQL, Gaussian"):  # fmt: skip
         law = law_of(method, keys)
         assert isinstance(law, Drawn)
         named = [
@@ -217,7 +218,7 @@ def test_gaussian_noise_in_whole_numbers_is_that_of_floats() -> None:
 
 
 def test_methods_without_a_law_are_left_to_runs() -> None:
-    assert expected_of(Asked("log", 4, "SmartNoise SQL, Gaussian"), {"maps": 500}, 3) is None
+    assert expected_of(Asked("log", 4, "unknown"), {"maps": 500}, 3) is None
     gaussian, geometric = (law_of("Tumult Analytics", keys) for keys in (50, 10))
     assert isinstance(gaussian, Drawn)
     assert isinstance(geometric, Drawn)
