@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.measure import Cost
 from benchmarks.peers.process import Done
 
 Floats = npt.NDArray[np.float64]
 
 TOP = 100
 HEADS = ("keys per unit", "library", "keys named", "error, named", f"error, top {TOP}",
-         "mean abs. error", "seconds", "**ratio**", "MB", "runs")  # fmt: skip
+         "mean abs. error", "seconds", "**ratio**", "MB", "memory", "runs")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,21 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Expected:
+    """What the law of a method expects of its figures, and the standard errors of its runs."""
+
+    keys: Figure
+    named: Figure | None
+    top: Figure | None
+    absolute: Figure | None
+
+
+@dataclass(frozen=True)
 class Result:
     """Errors are None where a library gives no counts, or has named nothing."""
 
     asked: Asked
-    plain: float  # seconds of the plain GROUP BY
+    plain: Cost  # of the plain GROUP BY
     runs: int
     keys: Figure
     named: Figure | None  # the root mean square of the errors of named keys
@@ -49,6 +60,7 @@ class Result:
     absolute: Figure | None  # the mean absolute error of named keys
     seconds: Figure
     megabytes: Figure
+    expected: Expected | None = None  # if its law is known
 
     @property
     def total(self) -> float:
@@ -56,7 +68,13 @@ class Result:
         return self.keys.value * self.runs
 
 
-def result_of(asked: Asked, truth: dict[str, int], plain: float, done: Done) -> Result:
+def result_of(
+    asked: Asked,
+    truth: dict[str, int],
+    plain: Cost,
+    done: Done,
+    expected: Expected | None = None,
+) -> Result:
     runs = len(done.found)
     named = list(dict.fromkeys(key for found in done.found for key in found))
     largest = sorted(truth, key=truth.__getitem__, reverse=True)[:TOP]
@@ -74,6 +92,7 @@ def result_of(asked: Asked, truth: dict[str, int], plain: float, done: Done) -> 
         _mean(np.abs(errors), there) if some else None,
         Figure(float(np.median(done.seconds))),
         Figure(done.megabytes),
+        expected,
     )
 
 
@@ -110,6 +129,7 @@ def _root(squares: Floats, weights: Floats | None = None) -> Figure:
 def line(found: Result) -> tuple[str, ...]:
     """A row of the table."""
     seconds = found.seconds.value
+    megabytes = found.megabytes.value
     errors = (found.named, found.top, found.absolute)
     return (
         str(found.asked.bound),
@@ -117,8 +137,9 @@ def line(found: Result) -> tuple[str, ...]:
         _shown(found.keys, 1),
         *("" if error is None else _shown(error, 2) for error in errors),
         shown_seconds(seconds),
-        f"**{seconds / found.plain:.1f}**",
-        f"{found.megabytes.value:,.0f}",
+        f"**{seconds / found.plain.seconds:.1f}**",
+        f"{megabytes:,.0f}",
+        f"{megabytes / found.plain.megabytes:.1f}",
         str(found.runs),
     )
 

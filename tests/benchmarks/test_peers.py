@@ -19,6 +19,7 @@ import pytest
 
 import tamis
 from benchmarks import real
+from benchmarks.measure import Cost
 from benchmarks.page import Extent
 from benchmarks.peers import compare, data, environments, files, process
 from benchmarks.peers.environments import OURS, Missing, Peer, python_of, why_not
@@ -32,6 +33,7 @@ from tamis.privacy.curves import gaussian_delta
 from tamis.weighted.mechanism import Tokens
 from tamis.weighted.tokens import draw
 
+PLAIN = Cost(0.5, 14.0)
 TRUTH = {"maps": 500, "news": 300, "rare": 1}
 
 
@@ -59,7 +61,7 @@ def test_ours_is_run_like_all_others(tmp_path: Path) -> None:
         assert [sorted(found) for found in done.found] == [["maps", "news"]] * 2
         assert all(second > 0 for second in done.seconds)
         assert done.megabytes > 20
-        found = result_of(Asked("log", 1, method), TRUTH, 0.01, done)
+        found = result_of(Asked("log", 1, method), TRUTH, PLAIN, done)
         assert found.keys.value == 2
         assert found.absolute is not None
         assert found.absolute.value < 20
@@ -125,7 +127,7 @@ def test_one_method_that_fails_does_not_lose_the_others(monkeypatch: pytest.Monk
 
 def test_errors_are_over_named_keys_and_over_the_most_frequent() -> None:
     done = Done([1.0, 3.0, 2.0], [{"maps": 503.0, "news": 296.0}, {"maps": 500.0}, {}], 7.0)
-    found = result_of(Asked("log", 4, "x"), TRUTH, 0.5, done)
+    found = result_of(Asked("log", 4, "x"), TRUTH, PLAIN, done)
     assert found.keys.value == 1.0
     assert found.keys.spread == pytest.approx((1 / 9 + 1 / 9) ** 0.5, abs=1e-5)
     assert found.named is not None
@@ -136,23 +138,23 @@ def test_errors_are_over_named_keys_and_over_the_most_frequent() -> None:
     assert found.top is not None
     assert found.top.value == pytest.approx((sum(missed) / 9) ** 0.5)
     assert found.seconds.value == 2.0
-    assert line(found)[7] == "**4.0**"
+    assert line(found)[7:10] == ("**4.0**", "7", "0.5")
 
 
 def test_names_alone_have_no_errors() -> None:
     asked = Asked("log", 1, "x", counts=False)
     released: list[dict[str, float | None]] = [{"maps": None}, {}]
     for named in released:
-        found = result_of(asked, TRUTH, 0.5, Done([1.0], [named], 7.0))
+        found = result_of(asked, TRUTH, PLAIN, Done([1.0], [named], 7.0))
         assert line(found)[2:6] == (f"{len(named)}.0", "", "", "")
 
 
 def test_what_is_the_same_in_all_runs_has_no_spread_and_one_run_tells_none() -> None:
-    nothing = result_of(Asked("log", 50, "x"), TRUTH, 0.5, Done([1.0] * 3, [{}, {}, {}], 7.0))
+    nothing = result_of(Asked("log", 50, "x"), TRUTH, PLAIN, Done([1.0] * 3, [{}, {}, {}], 7.0))
     assert nothing.top == Figure(((500**2 + 300**2 + 1) / 3) ** 0.5, 0.0)
     assert line(nothing)[4] == "336.65 ± 0.00"
     assert nothing.named is None
-    once = result_of(Asked("log", 50, "x"), TRUTH, 0.5, Done([1.0], [{"maps": 503.0}], 7.0))
+    once = result_of(Asked("log", 50, "x"), TRUTH, PLAIN, Done([1.0], [{"maps": 503.0}], 7.0))
     assert line(once)[3] == "3.00"
 
 
@@ -163,7 +165,7 @@ def test_the_spread_of_few_runs_of_many_keys_is_that_of_many_tries() -> None:
     def made() -> Result:
         found = [dict(zip(truth, 1000 + rng.laplace(0, 3, 300), strict=True)) for _ in range(2)]
         kept = [{k: v for k, v in run.items() if rng.random() < 0.8} for run in found]
-        return result_of(Asked("log", 1, "x"), truth, 1.0, Done([1.0] * 2, list(kept), 7.0))
+        return result_of(Asked("log", 1, "x"), truth, PLAIN, Done([1.0] * 2, list(kept), 7.0))
 
     tries = [made() for _ in range(400)]
     for column in ("keys named", NAMED, "mean absolute error", "error of the top 100"):
@@ -180,7 +182,7 @@ def result(
     figure = None if error is None else Figure(error, spread)
     asked = Asked("log", 1, method, counts=error is not None)
     return Result(
-        asked, 1.0, 9, Figure(keys, 1.0), figure, figure, figure, Figure(seconds),
+        asked, PLAIN, 9, Figure(keys, 1.0), figure, figure, figure, Figure(seconds),
         Figure(50.0),
     )  # fmt: skip
 
