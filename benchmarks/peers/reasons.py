@@ -21,10 +21,6 @@ _SECONDS = (
     "guaranteed, however little the data (what that takes stands with the main job); the other "
     "enforces no bound in this time."
 )
-_START = (
-    "A release of ours opens a database of its own and writes down what is guaranteed, however "
-    "little the data (what that takes stands with the main job)."
-)
 _MEMORY = (
     "Ours has imported Arrow, DuckDB, NumPy and SciPy (what these take stands with the main job), "
     "and holds who has which key as arrays, to enforce the bounds."
@@ -52,7 +48,7 @@ def reason(one: Standing) -> str:
     if one.column == "keys named":
         return _KEYS
     if one.column == "seconds":
-        return _START if one.other.asked.method.startswith("PipelineDP") else _SECONDS
+        return _SECONDS
     if one.column == "memory":
         return _MEMORY
     return _of_error(one)
@@ -61,7 +57,7 @@ def reason(one: Standing) -> str:
 def _of_error(one: Standing) -> str:
     keys = one.ours.asked.bound
     tokens: Tokens = "fine" if "fine" in one.ours.asked.method else "whole"
-    noise = laws.noise_of(one.other.asked.method, keys)
+    noise = laws.noise_of(one.other.asked.method)
     if noise is None:
         return _UNKNOWN
     other = laws.others(keys, noise)
