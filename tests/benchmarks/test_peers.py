@@ -25,7 +25,7 @@ from benchmarks.peers import compare, data, environments, files, process
 from benchmarks.peers.environments import OURS, Missing, Peer, python_of, why_not
 from benchmarks.peers.gaussian import converted, largest_mu, told
 from benchmarks.peers.laws import NOISES, Noise, noise_of, others, ours
-from benchmarks.peers.notes import NOBODY, notes
+from benchmarks.peers.notes import NOBODY, notes, short
 from benchmarks.peers.overview import overview
 from benchmarks.peers.process import Done, Failed, Job, run
 from benchmarks.peers.results import Asked, Figure, Result, line, result_of
@@ -122,7 +122,7 @@ def test_one_method_that_fails_does_not_lose_the_others(monkeypatch: pytest.Monk
     assert NOBODY in text
     assert "first in" not in text
     assert "| 4 | tamis, fine tokens | 1.0 ± 0.0 | 1.00 ± 0.00 |" in section.details
-    assert "| synthetic log | 4 | 1; 1 | 1.00; 1.00 |" in text
+    assert "| synthetic log | 4 | 1.0 (2 runs) | 1.0 (2 runs) |  |  |" in text
 
 
 def test_errors_are_over_named_keys_and_over_the_most_frequent() -> None:
@@ -345,19 +345,71 @@ def test_a_law_is_given_only_to_what_spends_all_on_one_draw() -> None:
     assert "has no law that is known here" in lines(unknown)[NAMED]
 
 
-def test_the_overview_has_ours_and_the_best_of_the_others() -> None:
+def test_why_noise_of_the_same_kind_is_less() -> None:
+    others = [result("SmartNoise SQL, Gaussian", 120, 1.0), result("Tumult Core", 10, 9.0)]
+
+    def told(method: str, keys: int) -> dict[str, str]:
+        rows = [result(method, 100, 2.0), *others]
+        return lines(
+            [replace(one, asked=replace(one.asked, bound=keys)) for one in rows], (method,)
+        )
+
+    for column in ("keys named", NAMED):
+        assert "ours divides delta between the two" in told("tamis", 4)[column]
+        assert "divides delta" not in told("tamis", 1)[column]
+        assert "divides delta" not in told("tamis, fine tokens", 50)[column]
+    assert "fine tokens have none such" in told("tamis, fine tokens", 50)[NAMED]
+
+
+def test_a_few_words_name_methods_without_commas_and_each_verdict() -> None:
+    cases = {
+        ("a", 100): [("Tumult Core", 50)],
+        ("b", 100): [("OpenDP, Gaussian", 100)],
+        ("c", 100): [("OpenDP, discrete Gaussian", 200), ("Tumult Core", 9)],
+        ("d", 100): [("Tumult Core", 200)],
+        ("e", 100): [("Tumult Core", 200)],
+    }
     results = [
-        result("tamis", 100, 2.0),
+        replace(made, asked=replace(made.asked, data=name))
+        for (name, keys), many in cases.items()
+        for made in (result("tamis", keys, 2.0), *(result(m, n, 2.0) for m, n in many))
+    ]
+    whom = "OpenDP (discrete Gaussian) or Tumult Core"
+    told = f"Keys named: first in 1, level in 1, behind {whom} in 3 of 5;"
+    assert told in short(results, ("tamis",))
+
+
+def test_the_overview_has_ours_and_the_best_of_the_others() -> None:
+    few = replace(result("Tumult Core", 60, 1.8, 0.01), runs=2)
+    once = replace(result("PyTwo", 3, 1.9, 0.02, spread=math.nan), runs=1)
+    results = [
+        result("tamis", 100.25, 2.0),
         result("tamis, fine tokens", 50, 1.0),
-        result("OpenDP, Laplace", 40, 1.5),
-        result("Tumult Core", 60, 1.8, 0.01),
+        replace(result("OpenDP, Laplace", 40, 1.5), runs=100),
+        few,
+        once,
         result("names only", 990, None, 0.001),
     ]
-    *_, row = overview(results, ("tamis", "tamis, fine tokens")).splitlines()
-    assert row == (
-        "| log | 1 | 100; 50 - 60 (Tumult Core) | 2.00; 1.00 - 1.50 (OpenDP, Laplace) | "
-        "1.00; 1.00 - 0.010 (Tumult Core) | 50; 50 - 50 (OpenDP, Laplace) |"
-    )
+    told = overview(results, ("tamis", "tamis, fine tokens"))
+    titles = [line for line in told.splitlines() if line.startswith("**")]
+    assert titles == [
+        "**Keys named**:",
+        "**Error of named keys**:",
+        "**Error of the top 100**:",
+        "**Mean absolute error**:",
+        "**Seconds**:",
+        "**Memory** (MB):",
+    ]
+    head = "| data | keys per unit | tamis | tamis, fine tokens | best other | which |"
+    assert told.count(head) == len(titles)
+    assert "| log | 1 | 100.2 | 50.0 | 60.0 ± 1.0 (2 runs) | Tumult Core |" in told
+    assert told.count("| log | 1 | 2.00 | 1.00 | 1.50 ± 0.02 | OpenDP, Laplace |") == 3
+    assert "| log | 1 | 1.00 | 1.00 | 0.010 (2 runs) | Tumult Core |" in told
+    assert "| log | 1 | 50 | 50 | 50 | OpenDP, Laplace |" in told
+    alone = overview([results[0], once], ("tamis",))
+    assert "| log | 1 | 2.00 | 1.90 (1 run) | PyTwo |" in alone
+    nothing = replace(few, named=None)
+    assert "| log | 1 | 2.00 |  |  |" in overview([results[0], nothing], ("tamis",))
 
 
 def test_times_that_differ_by_little_are_level() -> None:
