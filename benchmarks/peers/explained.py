@@ -18,8 +18,9 @@ states is wrong for such a unit, which moves so many counts by one each:
 that the true guarantee, by an account of our own, is the one above.
 - Tumult accounts for rows that may all have one key: it is told more delta, so that what rows of \
 different keys spend is the one above.
-- OpenDP's Gaussian noise is truly worth a little more than it states: epsilon is about 0.94. That \
-is left as it is.
+- Gaussian noise truly protects a little better than OpenDP states (epsilon is about 0.94), and \
+than PipelineDP does, which divides delta between noise and threshold (it is about half as much). \
+That is left as it is.
 
 What is compared:
 

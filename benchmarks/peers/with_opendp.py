@@ -29,7 +29,7 @@ dp.enable_features("contrib")
 
 _THRESHOLDS = (1.0, 1e9)  # the second lets nothing through, and costs nothing
 _WHOLE_THRESHOLDS = (1, 10**9)
-_WIDER = (1.01, 1.02, 1.03, 1.04)
+_WIDER = (1.005, 1.01, 1.02, 1.03, 1.04)
 _FAR = 40  # standard deviations, beyond which there is no noise
 
 
