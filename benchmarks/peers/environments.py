@@ -49,14 +49,20 @@ PEERS = (
     Peer(
         "OpenDP",
         "with_opendp.py",
-        {"laplace": "OpenDP, Laplace", "gaussian": "OpenDP, Gaussian"},
+        {
+            "laplace": "OpenDP, Laplace",
+            "geometric": "OpenDP, geometric",
+            "gaussian": "OpenDP, Gaussian",
+            "discrete gaussian": "OpenDP, discrete Gaussian",
+        },
         ("opendp[polars]==0.16.0", "pyarrow"),
     ),
     Peer(
         "SmartNoise",
         "with_smartnoise.py",
-        {"laplace": "SmartNoise SQL"},
+        {"laplace": "SmartNoise SQL, Laplace", "gaussian": "SmartNoise SQL, Gaussian"},
         ("smartnoise-sql==1.0.10", "pyarrow"),
+        longer=("gaussian",),
     ),
     Peer(
         "PyDP",

@@ -6,35 +6,51 @@ from benchmarks.peers.laws import DELTA, EPSILON
 from benchmarks.peers.results import TOP
 
 EXPLAINED = f"""\
-Which keys occur and how many units have each, epsilon {EPSILON:g}, delta {DELTA:g} for one unit \
-that is added or removed, keys not known beforehand. Data is cut to the bound first, so that all \
-are given the same frequencies. Every library is in an environment of its own, the best settings \
-for it were looked for, and where what it states is not what it does, the true guarantee is the \
-same (`benchmarks/peers`, one file each, says how).
+The task: which keys occur and how many units have each, with epsilon {EPSILON:g} and delta \
+{DELTA:g} for one unit that is added or removed, where keys are not known beforehand. Data is cut \
+to the bound first, so that all are given the same frequencies. Every library is in an environment \
+of its own, with the best settings that were found for it (`benchmarks/peers`, one file each, says \
+which). Guarantees are those that a library's own accounting shows, corrected only where what it \
+states is wrong for such a unit, which moves so many counts by one each:
 
-What is in the time is not the same for all: tamis and PipelineDP enforce the bounds on what a \
-unit contributes. OpenDP, SmartNoise SQL, Tumult and PyDP are given data that was cut \
-beforehand, and enforce none in this time. (PipelineDP can be told that bounds are enforced, but \
-not where it counts units.) PyDP's selections say names only, with all of the \
-budget for that, of counts that Arrow made for them. SmartNoise's Gaussian mechanism is left \
-out: it takes the noise for a unit that moves one count by all of its keys, and names fewer with \
-1 key and with 50. Tumult Analytics names keys with one query and counts them with another, for \
-which epsilon is divided 7 to 3; its \
-counts have geometric noise, or Gaussian where that is less, with 50 keys. `tamis, fine tokens` is \
-the call with `tokens="fine"`: tokens in steps of less than one, for a better order of keys.
+- OpenDP states too little delta for whole counts: its threshold is higher here.
+- SmartNoise SQL accounts for a unit that moves one count by all of its keys: it is told more, so \
+that the true guarantee, by an account of our own, is the one above.
+- Tumult accounts for rows that may all have one key: it is told more delta, so that what rows of \
+different keys spend is the one above.
+- Gaussian noise truly protects a little better than OpenDP states (epsilon is about 0.94), and \
+than PipelineDP does, which divides delta between noise and threshold (it is about half as much). \
+That is left as it is.
 
-Errors are root mean squares: over the keys that were named, and over the {TOP} most frequent \
-keys, where one that is not named counts as 0; the mean absolute error is over the keys that \
-were named. ±: the standard error over the runs. Seconds: reading and releasing, the median, \
-after two runs that do not count, one of all rows and one of a little data, for everyone; ratio: \
-to the plain GROUP BY of \
-the same file, the median of runs in turns with the libraries, each of which is a new process and \
-writes a file, while libraries are warm and write none. MB: the most of all processes of a \
-library, which are looked at 50 times a second; one process does all bounds, from 1 key on, so \
-that later ones may carry what earlier ones left."""
+What is compared:
+
+- `tamis` is the default call, and `tamis, fine tokens` the call with `tokens="fine"`: tokens in \
+steps of less than one, for a better order of keys.
+- Only tamis enforces the bounds on what a unit contributes within the time. All others rely on \
+data that was cut beforehand.
+- PyDP only selects keys, with all of the budget for that, from counts that Arrow made for it.
+- Tumult Analytics names keys with one query and counts them with another; epsilon is divided 7 to \
+3 between the two. Its counts have geometric noise, or with 50 keys Gaussian noise, which is then \
+less.
+- Online Retail, msweb and ABC words are real tables, which are not shipped: CONTRIBUTING.md says \
+under "Data for benchmarks" where they are from.
+
+How to read the columns:
+
+- Errors are root mean squares: over the keys that were named, or over the {TOP} most frequent \
+keys, of which one that is not named counts as 0. The mean absolute error is over the keys that \
+were named.
+- ±: the standard error over the runs.
+- Seconds: reading and releasing, the median. Before the first bound a library runs once on all \
+rows, and before each bound once on some of them; these runs do not count.
+- Ratio: to the plain GROUP BY of the same file, the median of runs in turns with the libraries. \
+Each of these is a new process and writes a file, while libraries are warm and write none.
+- MB: the most that all processes of a library had at once, looked at 50 times a second. One \
+process does all bounds, from 1 key on, so that later ones may carry what earlier ones left."""
 LAWS = (
-    "What the noise of a frequent key errs by its law alone, without any run (root mean square, "
-    "mean absolute): ours; Laplace noise, as in PipelineDP and, with 1 and 2 keys, OpenDP; the "
-    "same with the digits after the point cut off, as in SmartNoise SQL; geometric, as in Tumult "
-    "Core and, from 4 keys on, OpenDP; Gaussian with half of delta, as in PipelineDP.\n\n"
+    "How much the noise of a frequent key errs by its law alone, without any run (root mean "
+    "square, mean absolute): ours; Laplace noise, as in OpenDP and PipelineDP; the same with the "
+    "digits after the point cut off, as in SmartNoise SQL; geometric, as in OpenDP and Tumult "
+    "Core; Gaussian with half of delta, as in PipelineDP; Gaussian with all of delta, cut, as in "
+    "SmartNoise SQL.\n\n"
 )

@@ -9,19 +9,24 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
 
 import tamis
 from benchmarks.page import table
+from benchmarks.peers.gaussian import told
 from tamis.privacy.curves import GaussianCurve, gaussian_mu
 from tamis.weighted.mechanism import Tokens
 
+Floats = npt.NDArray[np.float64]
 EPSILON, DELTA = 1.0, 1e-8  # what all promise for one unit
-Noise = Literal["Laplace", "cut Laplace", "geometric", "Gaussian"]
-NOISES: tuple[Noise, ...] = ("Laplace", "cut Laplace", "geometric", "Gaussian")
-_WHOLE = 4  # keys per unit, from which on OpenDP is given whole counts (with_opendp.py)
+Noise = Literal["Laplace", "cut Laplace", "geometric", "Gaussian", "cut Gaussian"]
+NOISES: tuple[Noise, ...] = ("Laplace", "cut Laplace", "geometric", "Gaussian", "cut Gaussian")
 _KNOWN: dict[str, Noise] = {
     "OpenDP, Laplace": "Laplace",
-    "SmartNoise SQL": "cut Laplace",
+    "OpenDP, geometric": "geometric",
+    "SmartNoise SQL, Laplace": "cut Laplace",
+    "SmartNoise SQL, Gaussian": "cut Gaussian",
     "PipelineDP, Laplace": "Laplace",
     "PipelineDP, Gaussian": "Gaussian",
     "Tumult Core": "geometric",
@@ -53,7 +58,7 @@ def gaussian_curve(keys: int, tokens: Tokens) -> bool:
 
 
 def others(keys: int, noise: Noise) -> Error:
-    """Of noise that is given all of epsilon; Gaussian is given half of delta too.
+    """Of noise that is given all of epsilon; Gaussian is given half of delta too, cut Gaussian all.
 
     Cut: the noisy count is a float of which the digits after the point are dropped.
     """
@@ -61,21 +66,34 @@ def others(keys: int, noise: Noise) -> Error:
     if noise == "Laplace":
         return Error(math.sqrt(2) * scale, scale)
     if noise == "cut Laplace":
-        whole = np.arange(-60.0 * scale - 1, 60.0 * scale + 1).round()
-        below = np.where(whole < 0, np.exp(whole / scale) / 2, 1 - np.exp(-whole / scale) / 2)
-        away, probability = np.abs(whole[:-1]), np.diff(below)
-        return Error(math.sqrt(float(probability @ away**2)), float(probability @ away))
+        whole = _around(60.0 * scale)
+        tail = np.exp(-np.abs(whole) / scale) / 2
+        return _cut(whole, np.where(whole < 0, tail, 1 - tail))
     if noise == "geometric":
         a = math.exp(-1 / scale)
         return Error(math.sqrt(2 * a) / (1 - a), 2 * a / (1 - a * a))
+    if noise == "cut Gaussian":
+        sigma = told(EPSILON, DELTA, keys).scale
+        whole = _around(30.0 * sigma)
+        return _cut(whole, ndtr(whole / sigma))
     sigma = math.sqrt(keys) / gaussian_mu(EPSILON, DELTA / 2)
     return Error(sigma, math.sqrt(2 / math.pi) * sigma)
 
 
-def noise_of(method: str, keys: int) -> Noise | None:
+def _around(far: float) -> Floats:
+    """The whole numbers that are no further from 0 than this."""
+    return np.arange(-math.ceil(far), math.ceil(far) + 1.0)
+
+
+def _cut(whole: Floats, below: Floats) -> Error:
+    """Of noise that is below these whole numbers with these probabilities, and is rounded down."""
+    away, probability = np.abs(whole[:-1]), np.diff(below)
+    return Error(math.sqrt(float(probability @ away**2)), float(probability @ away))
+
+
+def noise_of(method: str) -> Noise | None:
     """What a method of the page draws, if all of its budget goes into one draw of a known law."""
-    whole = method == "OpenDP, Laplace" and keys >= _WHOLE
-    return "geometric" if whole else _KNOWN.get(method)
+    return _KNOWN.get(method)
 
 
 def laws(bounds: Sequence[int]) -> str:

@@ -66,15 +66,22 @@ def short(results: Sequence[Result], ours: Sequence[str]) -> str:
 
 
 def _few_words(standings: Sequence[Standing]) -> str:
-    good = sum(one.verdict in ("first", "level") for one in standings)
+    """How often each verdict is given, and whom ours is behind."""
     behind = [one.other.asked.method for one in standings if one.verdict == "behind"]
-    told = {
-        "first or level": good,
-        f"behind {' or '.join(dict.fromkeys(behind))}": len(behind),
-        "too few runs to tell": len(standings) - good - len(behind),
-    }
-    each = ", ".join(f"{what} in {many}" for what, many in told.items() if many)
-    return f"{each} of {len(standings)}"
+    whom = " or ".join(map(_without_comma, dict.fromkeys(behind)))
+    each = [(verdict, sum(one.verdict == verdict for one in standings)) for verdict in VERDICTS]
+    told = [
+        f"{f'behind {whom}' if verdict == 'behind' else verdict} in {many}"
+        for verdict, many in each
+        if many
+    ]
+    return f"{', '.join(told)} of {len(standings)}"
+
+
+def _without_comma(method: str) -> str:
+    """In a list: OpenDP (Gaussian)."""
+    library, _, noise = method.partition(", ")
+    return f"{library} ({noise})" if noise else library
 
 
 _HEAD = (

@@ -1,42 +1,74 @@
-"""One line for each data set and bound: ours, and the best of the others in each column."""
+"""A small table for each figure: ours beside the best of the others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 from benchmarks.page import table
-from benchmarks.peers.results import Result, shown_seconds
-from benchmarks.peers.verdicts import NAMED, first
+from benchmarks.peers.results import TOP, Figure, Result, shown_seconds
+from benchmarks.peers.verdicts import ABSOLUTE, NAMED, first
+from tamis.privacy.errors import counted
 
+FEW = 5  # runs, below which a figure is marked with their number
 OVERVIEW = (
-    "Ours (the default call; with fine tokens) and, after a dash, the best of the other libraries "
-    "that count, which is another one from column to column:"
+    "Ours, and the best of the other libraries that count, which is another one from table to "
+    f"table; figures from fewer than {FEW} runs say how many:"
 )
-_HEADS = ("data", "keys per unit", "keys named", "error of named keys", "seconds", "MB")
 
 
 def overview(results: Sequence[Result], ours: Sequence[str]) -> str:
-    """The table."""
-    cases = dict.fromkeys((r.asked.data, r.asked.bound) for r in results)
-    rows = []
-    for data, bound in cases:
-        case = [r for r in results if (r.asked.data, r.asked.bound) == (data, bound)]
-        mine = [r for r in case if r.asked.method in ours]
-        others = [r for r in case if r.asked.counts and r.asked.method not in ours]
-        cells = [_cell(column, mine, others) for column in _SHOWN]
-        rows.append((data, str(bound), *cells))
-    return table(_HEADS, rows)
+    """All tables, each with its title."""
+    heads = ("data", "keys per unit", *ours, "best other", "which")
+    cases = _cases(results)
+    parts = list[str]()
+    for column, (title, shown) in _SHOWN.items():
+        rows = [_row(column, shown, case, ours) for case in cases]
+        parts.append(f"{title}:\n\n{table(heads, rows)}")
+    return "\n\n".join(parts)
 
 
-def _cell(column: str, mine: Sequence[Result], others: Sequence[Result]) -> str:
-    ours = "; ".join(_SHOWN[column](result) for result in mine)
-    best = first(others, column)
-    return f"{ours} - {_SHOWN[column](best)} ({best.asked.method})" if best else ours
+def _cases(results: Sequence[Result]) -> list[list[Result]]:
+    """Results of the same data and bound."""
+    keys = dict.fromkeys((r.asked.data, r.asked.bound) for r in results)
+    return [[r for r in results if (r.asked.data, r.asked.bound) == key] for key in keys]
 
 
-_SHOWN = {
-    "keys named": lambda r: f"{r.keys.value:,.0f}",
-    NAMED: lambda r: f"{r.named.value:.2f}" if r.named else "",
-    "seconds": lambda r: shown_seconds(r.seconds.value),
-    "memory": lambda r: f"{r.megabytes.value:,.0f}",
+Shown = Callable[[Result, bool], str]  # with or without what it may be off by
+
+
+def _row(column: str, shown: Shown, case: Sequence[Result], ours: Sequence[str]) -> list[str]:
+    """That of one data set and bound."""
+    asked, mine = case[0].asked, {r.asked.method: r for r in case}
+    best = first([r for r in case if r.asked.counts and r.asked.method not in ours], column)
+    return [
+        asked.data,
+        str(asked.bound),
+        *(_cell(shown, mine.get(method), False) for method in ours),
+        _cell(shown, best, True),
+        best.asked.method if best else "",
+    ]
+
+
+def _cell(shown: Shown, result: Result | None, spread: bool) -> str:
+    text = shown(result, spread) if result else ""
+    few = text and result and result.runs < FEW
+    return f"{text} ({counted(result.runs, 'run')})" if few and result else text
+
+
+def _figure(figure: Figure | None, places: int, spread: bool) -> str:
+    """With its standard error, if that is asked for and known."""
+    if figure is None:
+        return ""
+    known = spread and figure.spread is not None and not math.isnan(figure.spread)
+    return f"{figure.value:,.{places}f}" + (f" ± {figure.spread:.{places}f}" if known else "")
+
+
+_SHOWN: dict[str, tuple[str, Shown]] = {
+    "keys named": ("**Keys named**", lambda r, s: _figure(r.keys, 1, s)),
+    NAMED: ("**Error of named keys**", lambda r, s: _figure(r.named, 2, s)),
+    f"error of the top {TOP}": (f"**Error of the top {TOP}**", lambda r, s: _figure(r.top, 2, s)),
+    ABSOLUTE: ("**Mean absolute error**", lambda r, s: _figure(r.absolute, 2, s)),
+    "seconds": ("**Seconds**", lambda r, _: shown_seconds(r.seconds.value)),
+    "memory": ("**Memory** (MB)", lambda r, _: _figure(r.megabytes, 0, False)),
 }

@@ -21,10 +21,6 @@ _SECONDS = (
     "guaranteed, however little the data (what that takes stands with the main job); the other "
     "enforces no bound in this time."
 )
-_START = (
-    "A release of ours opens a database of its own and writes down what is guaranteed, however "
-    "little the data (what that takes stands with the main job)."
-)
 _MEMORY = (
     "Ours has imported Arrow, DuckDB, NumPy and SciPy (what these take stands with the main job), "
     "and holds who has which key as arrays, to enforce the bounds."
@@ -45,31 +41,55 @@ _ALIKE = (
 _UNKNOWN = "Its noise has no law that is known here in a closed form."
 _MISSED = "It names more of the most frequent keys, and one that is not named errs by all of it."
 _KEYS = "Its threshold is lower."
+_DIVIDED = (
+    "Its noise and its threshold may each spend all of delta, for a key is moved or is new, not "
+    "both (`with_smartnoise.py` says why); ours divides delta between the two."
+)
+_NARROWER = f"Its noise is Gaussian, too, and a little narrower. {_DIVIDED}"
+_GAUSSIAN = "Its noise is Gaussian, which is less for so many keys; fine tokens have none such."
 
 
 def reason(one: Standing) -> str:
-    """A sentence."""
+    """A sentence or two."""
     if one.column == "keys named":
-        return _KEYS
+        return f"{_KEYS} {_DIVIDED}" if _divides(one) else _KEYS
     if one.column == "seconds":
-        return _START if one.other.asked.method.startswith("PipelineDP") else _SECONDS
+        return _SECONDS
     if one.column == "memory":
         return _MEMORY
     return _of_error(one)
 
 
+def _divides(one: Standing) -> bool:
+    """Whether ours is Gaussian with a part of delta, and the other with all of it."""
+    curve = laws.gaussian_curve(one.ours.asked.bound, _tokens(one))
+    return curve and laws.noise_of(one.other.asked.method) == "cut Gaussian"
+
+
+def _tokens(one: Standing) -> Tokens:
+    return "fine" if "fine" in one.ours.asked.method else "whole"
+
+
 def _of_error(one: Standing) -> str:
-    keys = one.ours.asked.bound
-    tokens: Tokens = "fine" if "fine" in one.ours.asked.method else "whole"
-    noise = laws.noise_of(one.other.asked.method, keys)
+    keys, tokens = one.ours.asked.bound, _tokens(one)
+    noise = laws.noise_of(one.other.asked.method)
     if noise is None:
         return _UNKNOWN
     other = laws.others(keys, noise)
     if _of(other, one.column) < _LESS * _of(laws.ours(keys, tokens), one.column):
-        return _CURVE if laws.gaussian_curve(keys, tokens) else _PEAK
+        return _less(one, noise)
     if one.column not in ("error of named keys", ABSOLUTE) and _more(one):
         return _MISSED
     return _ALIKE
+
+
+def _less(one: Standing, noise: laws.Noise) -> str:
+    """Why the noise of the other is less by its law."""
+    if _divides(one):
+        return _NARROWER
+    if laws.gaussian_curve(one.ours.asked.bound, _tokens(one)):
+        return _CURVE
+    return _GAUSSIAN if "Gaussian" in noise else _PEAK
 
 
 def _of(error: Error, column: str) -> float:

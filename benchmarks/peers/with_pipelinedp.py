@@ -3,6 +3,9 @@
 Noise is added to each count, which is named if it then is above a threshold: so one draw does for
 both, and all of epsilon and delta is spent on it. Its other way, to choose keys first and count
 them after, divides the budget between the two, and names fewer with more noise.
+
+It is told that no unit has too many keys, so that it enforces no bound; noise and threshold are for
+as many keys as ever.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ def thresholds(noise: Any) -> Method:
             max_partitions_contributed=keys_per_unit,
             max_contributions_per_partition=1,
             post_aggregation_thresholding=True,
+            perform_cross_partition_contribution_bounding=False,
         )
         extractors = pipeline_dp.DataExtractors(
             privacy_id_extractor=lambda row: row[0],

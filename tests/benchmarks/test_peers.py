@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.integrate import simpson
 
 import tamis
 from benchmarks import real
@@ -23,13 +24,14 @@ from benchmarks.measure import Cost
 from benchmarks.page import Extent
 from benchmarks.peers import compare, data, environments, files, process
 from benchmarks.peers.environments import OURS, Missing, Peer, python_of, why_not
+from benchmarks.peers.gaussian import converted, largest_mu, told
 from benchmarks.peers.laws import NOISES, Noise, noise_of, others, ours
-from benchmarks.peers.notes import NOBODY, notes
+from benchmarks.peers.notes import NOBODY, notes, short
 from benchmarks.peers.overview import overview
 from benchmarks.peers.process import Done, Failed, Job, run
 from benchmarks.peers.results import Asked, Figure, Result, line, result_of
 from benchmarks.peers.verdicts import COLUMNS, NAMED, standing
-from tamis.privacy.curves import gaussian_delta
+from tamis.privacy.curves import gaussian_delta, gaussian_mu
 from tamis.weighted.mechanism import Tokens
 from tamis.weighted.tokens import draw
 
@@ -122,7 +124,7 @@ def test_one_method_that_fails_does_not_lose_the_others(monkeypatch: pytest.Monk
     assert NOBODY in text
     assert "first in" not in text
     assert "| 4 | tamis, fine tokens | 1.0 ± 0.0 | 1.00 ± 0.00 |" in section.details
-    assert "| synthetic log | 4 | 1; 1 | 1.00; 1.00 |" in text
+    assert "| synthetic log | 4 | 1.0 (2 runs) | 1.0 (2 runs) |  |  |" in text
 
 
 def test_errors_are_over_named_keys_and_over_the_most_frequent() -> None:
@@ -269,6 +271,8 @@ def test_errors_by_the_laws_are_those_of_draws(keys: int) -> None:
         "cut Laplace": np.trunc(10_000 + laplace) - 10_000,
         "geometric": rng.geometric(p, 400_000) - rng.geometric(p, 400_000).astype(float),
         "Gaussian": rng.normal(0, sigma, 400_000),
+        "cut Gaussian": np.trunc(10_000 + rng.normal(0, told(1.0, 1e-8, keys).scale, 400_000))
+        - 10_000,
     }
     assert set(draws) == set(NOISES)
     for noise, drawn in draws.items():
@@ -284,36 +288,130 @@ def test_errors_by_the_laws_are_those_of_draws(keys: int) -> None:
         assert ours(keys, kind).root == pytest.approx(float(np.sqrt((away**2).mean())), rel=0.02)
 
 
+@pytest.mark.parametrize("keys", data.BOUNDS)
+def test_what_smartnoise_is_told_makes_the_promise_true_and_no_less_would(keys: int) -> None:
+    """With the unit or without it, however many of its keys are its alone: by quadrature."""
+    promise = told(1.0, 1e-8, keys)
+    named = promise.delta / 2  # the probability that any of its keys is, if all are its alone
+    spent = list[float]()
+    for alone in range(keys + 1):
+        unnamed = (1 - named) ** (alone / keys)
+        mu = math.sqrt(keys - alone) / promise.scale
+        there = 1 - unnamed + larger(mu, 1.0, unnamed, 1.0)
+        spent += [there, larger(mu, 1.0, 1.0, unnamed)]
+    assert 1e-8 * (1 - 2e-5) < max(spent) <= 1e-8
+    assert max(there, spent[0]) == pytest.approx(1e-8, rel=2e-5)  # both ends spend all
+    # and that much noise is what its account gives for what it is told
+    rho = (keys / promise.scale) ** 2 / 2
+    assert converted(rho, promise.delta) == pytest.approx(promise.epsilon, rel=1e-12)
+    assert converted(rho * (1 - 1e-6), promise.delta) < promise.epsilon
+
+
+def larger(mu: float, epsilon: float, there: float, without: float) -> float:
+    """By how much there N(mu, 1) is above e^epsilon without N(0, 1), where it is."""
+    if mu == 0:
+        return 0.0
+    start = mu / 2 + (epsilon + math.log(without / there)) / mu
+    x = np.linspace(start, start + 12, 200_001)
+    first = there * np.exp(-((x - mu) ** 2) / 2)
+    away = first - math.exp(epsilon) * without * np.exp(-(x**2) / 2)
+    return float(simpson(away, x=x)) / math.sqrt(2 * math.pi)
+
+
+def test_arithmetic_for_workers_is_that_of_the_package() -> None:
+    for delta in (1e-3, 1e-8, 1e-12):
+        assert largest_mu(1.0, delta) == pytest.approx(gaussian_mu(1.0, delta), rel=1e-9)
+    orders = 1 + np.geomspace(1e-3, 1e5, 400_000)
+    for rho in (1e-4, 0.02, 1.0):
+        rest = math.log(1e8) + orders * np.log1p(-1 / orders) - np.log(orders - 1)
+        least = float(np.min(orders * rho + rest / (orders - 1)))
+        assert converted(rho, 1e-8) == pytest.approx(least, rel=1e-7)
+
+
 def test_a_law_is_given_only_to_what_spends_all_on_one_draw() -> None:
     methods = {shown: peer for peer in environments.PEERS for shown in peer.methods.values()}
-    found = {shown: noise_of(shown, 1) for shown, peer in methods.items() if peer.counts}
+    found = {shown: noise_of(shown) for shown, peer in methods.items() if peer.counts}
     assert found == {
         "OpenDP, Laplace": "Laplace",
+        "OpenDP, geometric": "geometric",
         "OpenDP, Gaussian": None,
-        "SmartNoise SQL": "cut Laplace",
+        "OpenDP, discrete Gaussian": None,
+        "SmartNoise SQL, Laplace": "cut Laplace",
+        "SmartNoise SQL, Gaussian": "cut Gaussian",
         "PipelineDP, Laplace": "Laplace",
         "PipelineDP, Gaussian": "Gaussian",
         "Tumult Core": "geometric",
         "Tumult Analytics": None,
     }
-    assert noise_of("OpenDP, Laplace", 4) == "geometric"
     unknown = [result("tamis", 100, 2.0), result("OpenDP, Gaussian", 100, 1.0)]
     assert "has no law that is known here" in lines(unknown)[NAMED]
 
 
-def test_the_overview_has_ours_and_the_best_of_the_others() -> None:
+def test_why_noise_of_the_same_kind_is_less() -> None:
+    others = [result("SmartNoise SQL, Gaussian", 120, 1.0), result("Tumult Core", 10, 9.0)]
+
+    def told(method: str, keys: int) -> dict[str, str]:
+        rows = [result(method, 100, 2.0), *others]
+        return lines(
+            [replace(one, asked=replace(one.asked, bound=keys)) for one in rows], (method,)
+        )
+
+    for column in ("keys named", NAMED):
+        assert "ours divides delta between the two" in told("tamis", 4)[column]
+        assert "divides delta" not in told("tamis", 1)[column]
+        assert "divides delta" not in told("tamis, fine tokens", 50)[column]
+    assert "fine tokens have none such" in told("tamis, fine tokens", 50)[NAMED]
+
+
+def test_a_few_words_name_methods_without_commas_and_each_verdict() -> None:
+    cases = {
+        ("a", 100): [("Tumult Core", 50)],
+        ("b", 100): [("OpenDP, Gaussian", 100)],
+        ("c", 100): [("OpenDP, discrete Gaussian", 200), ("Tumult Core", 9)],
+        ("d", 100): [("Tumult Core", 200)],
+        ("e", 100): [("Tumult Core", 200)],
+    }
     results = [
-        result("tamis", 100, 2.0),
+        replace(made, asked=replace(made.asked, data=name))
+        for (name, keys), many in cases.items()
+        for made in (result("tamis", keys, 2.0), *(result(m, n, 2.0) for m, n in many))
+    ]
+    whom = "OpenDP (discrete Gaussian) or Tumult Core"
+    told = f"Keys named: first in 1, level in 1, behind {whom} in 3 of 5;"
+    assert told in short(results, ("tamis",))
+
+
+def test_the_overview_has_ours_and_the_best_of_the_others() -> None:
+    few = replace(result("Tumult Core", 60, 1.8, 0.01), runs=2)
+    once = replace(result("PyTwo", 3, 1.9, 0.02, spread=math.nan), runs=1)
+    results = [
+        result("tamis", 100.25, 2.0),
         result("tamis, fine tokens", 50, 1.0),
-        result("OpenDP, Laplace", 40, 1.5),
-        result("Tumult Core", 60, 1.8, 0.01),
+        replace(result("OpenDP, Laplace", 40, 1.5), runs=100),
+        few,
+        once,
         result("names only", 990, None, 0.001),
     ]
-    *_, row = overview(results, ("tamis", "tamis, fine tokens")).splitlines()
-    assert row == (
-        "| log | 1 | 100; 50 - 60 (Tumult Core) | 2.00; 1.00 - 1.50 (OpenDP, Laplace) | "
-        "1.00; 1.00 - 0.010 (Tumult Core) | 50; 50 - 50 (OpenDP, Laplace) |"
-    )
+    told = overview(results, ("tamis", "tamis, fine tokens"))
+    titles = [line for line in told.splitlines() if line.startswith("**")]
+    assert titles == [
+        "**Keys named**:",
+        "**Error of named keys**:",
+        "**Error of the top 100**:",
+        "**Mean absolute error**:",
+        "**Seconds**:",
+        "**Memory** (MB):",
+    ]
+    head = "| data | keys per unit | tamis | tamis, fine tokens | best other | which |"
+    assert told.count(head) == len(titles)
+    assert "| log | 1 | 100.2 | 50.0 | 60.0 ± 1.0 (2 runs) | Tumult Core |" in told
+    assert told.count("| log | 1 | 2.00 | 1.00 | 1.50 ± 0.02 | OpenDP, Laplace |") == 3
+    assert "| log | 1 | 1.00 | 1.00 | 0.010 (2 runs) | Tumult Core |" in told
+    assert "| log | 1 | 50 | 50 | 50 | OpenDP, Laplace |" in told
+    alone = overview([results[0], once], ("tamis",))
+    assert "| log | 1 | 2.00 | 1.90 (1 run) | PyTwo |" in alone
+    nothing = replace(few, named=None)
+    assert "| log | 1 | 2.00 |  |  |" in overview([results[0], nothing], ("tamis",))
 
 
 def test_times_that_differ_by_little_are_level() -> None:
