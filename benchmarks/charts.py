@@ -78,27 +78,38 @@ def _told(first: str) -> Any:
 
 
 def named_keys(points: Points) -> Any:
-    """Keys that are named by the bound: a panel for each data set, each library at its best."""
+    """Keys that are named by the bound, beside ours: a panel for each data set."""
     family = {"scale": _palette(), "sort": None, "title": "library"}
-    chart = (
-        alt.Chart(_data(points))
-        .transform_aggregate(most="max(keys)", groupby=["data", "family", "keys per unit"])
+    best = _best(points)
+    panels = [
+        alt.Chart(_data([one for one in best if one["data"] == data]))
         .transform_calculate(gives=_GIVES.format(of="family"))
         .mark_point(size=45, strokeWidth=1.5)
         .encode(
             x=alt.X("keys per unit:O", axis=alt.Axis(labelAngle=0)),
             xOffset=alt.XOffset("family:N", sort=None),
-            y=alt.Y("most:Q", title="keys named"),
+            y=alt.Y("share:Q", title="keys named / by tamis", scale=alt.Scale(zero=False)),
             stroke=alt.Stroke("family:N", **family),
             fill=alt.Fill("family:N", **family),
             fillOpacity=_gives(),
         )
-        .properties(width=280, height=200)
-        .facet(facet=alt.Facet("data:N", title=None, sort=None), columns=2)
-        .resolve_scale(y="independent")
-        .properties(title=_told("each library at its best"))
-    )
-    return _dressed(chart)
+        .properties(width=280, height=200, title=str(data))
+        for data in dict.fromkeys(one["data"] for one in best)
+    ]
+    return _dressed(alt.concat(*panels, columns=2).properties(title=_told("each at its best")))
+
+
+def _best(points: Points) -> list[dict[str, object]]:
+    """Each library where it names most, as a part of what ours names there."""
+    most: dict[tuple[object, object, object], float] = {}
+    for point in points:
+        place = point["data"], point["keys per unit"], point["family"]
+        most[place] = max(most.get(place, 0.0), float(str(point["keys"])))
+    return [
+        {"data": d, "keys per unit": k, "family": f, "share": many / most[d, k, "tamis"]}
+        for (d, k, f), many in most.items()
+        if most.get((d, k, "tamis"))
+    ]
 
 
 def times(points: Points) -> Any:

@@ -128,7 +128,9 @@ def main() -> int:
         for name in names:
             fine.append(run.part(name))
     except KeyboardInterrupt:
-        what = f"what was measured is in {asked.output}" if any(fine) else "nothing was measured"
+        what = (
+            f"what was measured is in {asked.output}" if any(fine) else "nothing was measured yet"
+        )
         print(f"interrupted: {what}", file=sys.stderr)
         return 130
     finally:

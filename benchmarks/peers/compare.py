@@ -22,7 +22,7 @@ from benchmarks.peers.overview import OVERVIEW, overview
 from benchmarks.peers.process import Done, Failed, Job, run
 from benchmarks.peers.results import HEADS, Asked, Result, line, result_of
 
-USUAL, LONGER = 3.0, 6.0  # seconds for the runs of a method
+SECONDS = 2.0  # for the runs of a method with one bound: laws say the rest, and runs check them
 
 
 def peers(extent: Extent) -> Section:
@@ -106,8 +106,7 @@ def _result(asked: Asked, truth: dict[str, int], plain: Sequence[Cost], done: Do
 def _job(peer: Peer, method: str, bound: int, path: Path, extent: Extent) -> Job:
     """Many runs of what is quick; names alone need fewer."""
     repeats = extent.pick(10, 100) if peer.counts else extent.pick(10, 20)
-    seconds = extent.pick(2.0, LONGER if method in peer.longer else USUAL)
-    return Job(str(path), str(little(path)), EPSILON, DELTA, bound, repeats, seconds)
+    return Job(str(path), str(little(path)), EPSILON, DELTA, bound, repeats, SECONDS)
 
 
 def _time_plain(paths: dict[int, Path], plain: dict[int, list[Cost]]) -> None:

@@ -82,12 +82,12 @@ def _searched_whole(keys: int) -> Drawn:
 
 
 def _of_widths(noise: Kind, keys: int, threshold: Callable[[float, float], float]) -> Drawn:
-    """OpenDP's Gaussian noise: of four widths above the least, that with the least threshold.
+    """OpenDP's Gaussian noise: of some widths above the least, that with the least threshold.
 
     What the noise leaves of delta is for the threshold (with_opendp.py, which asks OpenDP itself).
     """
     least = math.sqrt(keys / (2 * _concentrated(EPSILON, DELTA)))
-    scales = [least * (1 + percent / 100) for percent in (1, 2, 3, 4)]
+    scales = [least * (1 + percent / 100) for percent in (0.5, 1, 2, 3, 4)]
     left = [DELTA - _spent(keys / (2 * scale**2), EPSILON) for scale in scales]
     thresholds = [threshold(scale, rest) for scale, rest in zip(scales, left, strict=True)]
     lowest, scale = min(zip(thresholds, scales, strict=True))

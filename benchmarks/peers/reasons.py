@@ -35,8 +35,7 @@ _PEAK = (
 )
 _ALIKE = (
     "By the laws (see below) a frequent key errs no less there than here. What is left comes from "
-    "rare keys, which are named only if their noise is high, or from few runs, whose standard "
-    "error is not sure either."
+    "rare keys, which are named only if their noise is high, and of which ours names more."
 )
 _UNKNOWN = "Its noise has no law that is known here in a closed form."
 _MISSED = "It names more of the most frequent keys, and one that is not named errs by all of it."

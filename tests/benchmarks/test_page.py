@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from benchmarks import release
-from benchmarks.charts import named_keys, ratios, slopes, times
+from benchmarks.charts import _best, named_keys, ratios, slopes, times
 from benchmarks.events import Events
 from benchmarks.measure import Cost, alone, grouped, in_turns, watched
 from benchmarks.page import Chart, Page, Section, charts_of, read, rendered, table, write
@@ -52,9 +52,9 @@ def test_keys_have_the_power_law_that_is_asked_for(tmp_path: Path, zipf: float) 
 
 def test_a_section_has_its_tables_and_its_charts(tmp_path: Path) -> None:
     points: list[dict[str, object]] = [
-        {"rows": 10**6, "keys": "text", "Zipf": 1.2, "of": level, "ratio": 1.5, "seconds": 2.0,
+        {"rows": 10**6, "keys": 9, "Zipf": 1.2, "of": level, "ratio": 1.5, "seconds": 2.0,
          "predicted": 1.5, "setting": "fitted", "stage": "draw", "data": "log", "keys per unit": 4,
-         "library": "a", "family": "a"}
+         "library": "tamis", "family": "tamis"}
         for level in ("rows", "units")
     ]  # fmt: skip
     drawn = {"ratios": ratios, "keys": named_keys, "times": times, "slopes": slopes}
@@ -78,13 +78,21 @@ def test_charts_of_two_pages_in_a_folder_are_apart(tmp_path: Path) -> None:
 def test_names_only_are_hollow_and_that_is_told(tmp_path: Path) -> None:
     shared: dict[str, object] = {"data": "log", "keys per unit": 4, "keys": 9, "ratio": 1.5}
     points = [
-        {**shared, "library": f"{name}, Laplace", "family": name} for name in ("OpenDP", "PyDP")
+        {**shared, "library": f"{name}, Laplace", "family": name}
+        for name in ("tamis", "OpenDP", "PyDP")
     ]
     for draw in (named_keys, times):
         draw(points).save(str(tmp_path / "some.svg"))
         text = (tmp_path / "some.svg").read_text()
         assert "hollow: names only" in text
         assert text.count('fill-opacity="0"') == 1
+
+
+def test_keys_are_a_part_of_those_that_ours_names_at_its_best() -> None:
+    asked: dict[str, object] = {"data": "log", "keys per unit": 4}
+    many = [("tamis", 8), ("tamis", 10), ("OpenDP", 5)]
+    found = _best([{**asked, "family": name, "keys": keys} for name, keys in many])
+    assert [(one["family"], one["share"]) for one in found] == [("tamis", 1.0), ("OpenDP", 0.5)]
 
 
 def test_what_sections_come_to_stands_at_the_top_and_is_never_old(tmp_path: Path) -> None:

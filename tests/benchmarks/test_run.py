@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,15 @@ def broken(extent: Extent) -> Section:
 
 def stopped(extent: Extent) -> Section:
     raise KeyboardInterrupt
+
+
+def muffled(extent: Extent) -> Section:
+    """As DuckDB does it."""
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        raise RuntimeError("Query interrupted") from None
+    raise AssertionError
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +144,17 @@ def test_what_was_measured_before_an_interruption_stays(
     monkeypatch.setattr(run, "PARTS", {"bad": Part("Bad", stopped)})
     assert started(monkeypatch, "--output", tmp_path / "none.md") == 130
     assert "interrupted: nothing was measured yet" in capsys.readouterr().err
+
+
+def test_an_interruption_ends_a_run_though_a_library_makes_an_error_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, page = signal.getsignal(signal.SIGINT), tmp_path / "page.md"
+    monkeypatch.setattr(run, "PARTS", {"bad": Part("Bad", muffled), "good": Part("Good", good)})
+    assert started(monkeypatch, "--output", page) == 130
+    assert not page.exists()
+    assert "interrupted: nothing was measured yet" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_measured(
