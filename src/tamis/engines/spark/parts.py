@@ -94,7 +94,7 @@ def spark_type(kind: str) -> str:
 def column_part(frame: Any, name: str, kind: str) -> Part:
     """A column of the data. Text that is equal is the same text, whatever collation it has.
 
-    Spark must not ask the statistics of a file in the place of its rows (`frames.unsettled`), nor
+    Spark must not ask the statistics of a file in the place of its rows (`frames.row_by_row`), nor
     may those who read for it: it does not see through the first of two that are the same.
     """
     from pyspark.sql import functions as f
