@@ -933,7 +933,8 @@ def test_a_task_that_is_killed_half_way_neither_loses_nor_doubles_a_key_nor_char
     [
         ("s3a://nowhere/*.parquet", tamis.EngineMissing, "begin with s3a://: it needs its package"),
         ("foo://nowhere/a.parquet", tamis.EngineMissing, "begin with foo://: it needs the package"),
-        ("file://{}/none/*.parquet", tamis.BadData, "Spark finds no file for 'file:///.*quet'; ch"),
+        ("file://{}/none/*.parquet", tamis.BadData, r"no file matches '/.*quet'; ch"),
+        ("file:///{}/none/*.parquet", tamis.BadData, "Spark finds no file for 'file:////.*et'; ch"),
         ("file://{}/e.parquet", tamis.BadData, r"cannot be read by Spark \([A-Z]\w+\.?[\w.]*\); "),
         (
             "hdfs://nowhere.invalid:1/e.parquet",
