@@ -90,7 +90,7 @@ _HEAD = (
     "column. Of keys and errors the laws decide, where those of both are known: noise and "
     "threshold, and the true frequencies, give what is expected, without chance "
     "(`benchmarks/peers/expected.py`); figures below are these. Level is then a difference of less "
-    f"than {NEAR:.0%}, or {NEAR_KEYS:g} keys. The runs check the laws: where keys, or errors of "
+    f"than {NEAR:.1%}, or {NEAR_KEYS:g} keys. The runs check the laws: where keys, or errors of "
     f"named keys, are more than {AWAY} standard errors and {PART:.0%} from what a law expects, it "
     "is said below that it does not fit, and runs decide. So they do where a law is not known. By "
     f"runs, level is a difference within {ERRORS} standard errors, or within {NOISE:.0%} for times "

@@ -36,7 +36,7 @@ ERRORS = 3  # standard errors: with two, one of twenty that are level would be c
 NOISE = 0.05  # of a time or of memory, for which there is no standard error
 ENOUGH = 100  # named keys in all runs, below which their error is chance
 SURE = 0.03  # the largest standard error, as a part of the figure, that tells two figures level
-NEAR, NEAR_KEYS = 0.01, 0.5  # by laws: a smaller part, or fewer keys, are level
+NEAR, NEAR_KEYS = 0.005, 0.1  # by laws: a smaller part, or fewer keys, are level
 AWAY, PART = 4, 0.02  # standard errors and part, beyond both of which a law does not fit its runs
 
 

@@ -4,6 +4,10 @@ Noise is added to each count, which is named if it then is above a threshold: so
 both, and all of epsilon and delta is spent on it. Its other way, to choose keys first and count
 them after, divides the budget between the two, and names fewer with more noise.
 
+It accounts for Gaussian noise and threshold as if a key could be moved and be new at once, and
+divides delta between the two. A unit's key is one or the other (`gaussian.told`), so that each may
+spend all of it: it is told twice the delta that is promised.
+
 It is told that no unit has too many keys, so that it enforces no bound; noise and threshold are for
 as many keys as ever.
 """
@@ -16,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
+    from benchmarks.peers.gaussian import told
     from benchmarks.peers.worker import Found, Method, main
 else:  # run as a script, whose folder is where it looks
+    from gaussian import told
     from worker import main
 
 pipeline_dp: Any = importlib.import_module("pipeline_dp")
@@ -27,6 +33,8 @@ def thresholds(noise: Any) -> Method:
     def method(path: str, epsilon: float, delta: float, keys_per_unit: int) -> Found:
         table = pq.read_table(path)
         rows = list(zip(table["unit"].to_pylist(), table["key"].to_pylist(), strict=True))
+        if noise == pipeline_dp.NoiseKind.GAUSSIAN:
+            delta = told(epsilon, delta, keys_per_unit).delta
         accountant = pipeline_dp.NaiveBudgetAccountant(epsilon, delta)
         params = pipeline_dp.AggregateParams(
             metrics=[pipeline_dp.Metrics.PRIVACY_ID_COUNT],

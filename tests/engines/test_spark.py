@@ -25,7 +25,7 @@ from tamis.cli import main
 from tamis.engines.duckdb import DuckDB
 from tamis.engines.protocol import Request
 from tamis.engines.spark import engine as spark
-from tamis.engines.spark import work
+from tamis.engines.spark import frames, work
 from tamis.engines.spark.engine import Spark
 from tamis.engines.spark.frames import check_there
 from tamis.engines.spark.session import _check_answer, _places
@@ -340,6 +340,55 @@ def test_frames_that_are_drawn_anew_are_refused(session: Any) -> None:
     assert len(tamis.release(drawn.localCheckpoint(), key="k", **PROMISE)) == 5
     unused = session.range(2000).selectExpr("id % 5 AS k", "rand() AS r")
     assert len(tamis.release(unused, key="k", **PROMISE)) == 5
+
+
+COLLATED = [
+    "(if(id % 2 = 0, 'x', 'X')) collate UTF8_LCASE",
+    "array(('x' || repeat(' ', int(id % 2))) collate UTF8_BINARY_RTRIM)",
+    "named_struct('a b', array(named_struct('c', (if(id % 2 = 0, 'x', 'X')) collate UTF8_LCASE)))",
+]
+
+
+@pytest.mark.parametrize("unit", COLLATED)
+def test_units_that_are_written_in_two_ways_are_two_whatever_the_collation(
+    session: Any, unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = session.sql(f"SELECT 'k' || id AS k, {unit} AS u FROM range(40)")
+    with Spark(session=session) as engine:
+        found = counts(engine, rows, Request(("k",), "u", 3))
+        assert sum(found.values()) == 6
+        # where Spark takes them for one, they are one, and have the keys of one
+        monkeypatch.setattr(frames, "_without_collation", lambda kind: kind)
+        for _ in range(5):
+            assert sum(counts(engine, rows, Request(("k",), "u", 3)).values()) == 3
+
+
+def test_text_of_a_given_length_is_text(session: Any) -> None:
+    name = "spark.sql.preserveCharVarcharTypeInfo"
+    session.conf.set(name, "true")
+    try:
+        words = "cast('ab' AS varchar(5)) AS q, cast('abc' AS char(3)) AS r"
+        rows = session.sql(f"SELECT {words} FROM range(900)")
+        made = tamis.release(rows, key=["q", "r"], **PROMISE).to_arrow()
+    finally:
+        session.conf.unset(name)
+    assert made.select(["q", "r"]).to_pylist() == [{"q": "ab", "r": "abc"}]
+
+
+@pytest.mark.parametrize("count", ["٣", "１", "3\x00", "1_000"])
+def test_a_count_that_is_no_number_in_ascii_is_refused(session: Any, count: str) -> None:
+    rows = session.createDataFrame(pa.table({"k": ["a"], "n": [count]}))
+    with Spark(session=session) as engine, pytest.raises(tamis.BadData, match="not a number"):
+        engine.count(rows, Request(("k",), count="n"))
+
+
+def test_what_a_frame_lacks_is_said(session: Any) -> None:
+    from pyspark.errors import AnalysisException
+
+    with pytest.raises(tamis.InvalidInput, match="does not find: its show"):
+        guarded.run(lambda: session.table("nope").collect())
+    with pytest.raises(AnalysisException):
+        session.table("nope")
 
 
 def test_times_of_day_are_refused_with_what_to_do(session: Any) -> None:
@@ -935,7 +984,11 @@ def test_a_task_that_is_killed_half_way_neither_loses_nor_doubles_a_key_nor_char
         ("foo://nowhere/a.parquet", tamis.EngineMissing, "begin with foo://: it needs the package"),
         ("file://{}/none/*.parquet", tamis.BadData, r"no file matches '/.*quet'; ch"),
         ("file:///{}/none/*.parquet", tamis.BadData, "Spark finds no file for 'file:////.*et'; ch"),
-        ("file://{}/e.parquet", tamis.BadData, r"cannot be read by Spark \([A-Z]\w+\.?[\w.]*\); "),
+        (
+            "file://{}/e.parquet",
+            tamis.BadData,
+            r"cannot be read by Spark \([A-Z]\w+\.?[\w.]*\): it",
+        ),
         (
             "hdfs://nowhere.invalid:1/e.parquet",
             tamis.BadData,

@@ -25,6 +25,10 @@ class _Stop(KeyboardInterrupt):
     """Ends what is not a wait for classic Spark; Connect cancels what it waits for."""
 
 
+class _Gone(BaseException):
+    """Ends a wait for classic Spark; of a KeyboardInterrupt py4j would print a traceback."""
+
+
 class _Watch:
     """Handles signals during one call, in place of whoever does so otherwise.
 
@@ -65,8 +69,9 @@ class _Watch:
 
     def _struck(self, number: int, frame: FrameType | None) -> None:
         if self.reason is not None:  # once more, or nothing has ended for too long
-            _hang_up(frame)
-            raise _Stop
+            if _finishes(frame):
+                return
+            raise _Gone if _hang_up(frame) else _Stop
         reason = _raised(self._handler(number), number, frame)
         if reason is None:  # it goes on
             return
@@ -84,12 +89,12 @@ class _Watch:
 
     def _cancel(self, number: int) -> None:
         context = self._context
-        end: float | None = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _PATIENCE
         while not self._over.is_set():
             attempt(lambda: context.cancelJobsWithTag(self._tag), Exception)
             self._over.wait(_AGAIN)
-            if end is not None and time.monotonic() > end and not self._over.is_set():
-                end = None
+            if time.monotonic() > end and not self._over.is_set():
+                end = time.monotonic() + _PATIENCE
                 if os.name == "posix":
                     signal.pthread_kill(threading.main_thread().ident or 0, number)
 
@@ -125,13 +130,16 @@ def _finishes(frame: FrameType | None) -> bool:
     return False
 
 
-def _hang_up(frame: FrameType | None) -> None:
+def _hang_up(frame: FrameType | None) -> bool:
     """Give up a connection to Java whose answer nobody will read: there will be another one."""
+    found = False
     while frame is not None:
         connection: Any = frame.f_locals.get("self")
         if type(connection).__name__ == "ClientServerConnection":
             attempt(connection.close, Exception)
+            found = True
         frame = frame.f_back
+    return found
 
 
 _WATCHES: list[_Watch] = []  # the one of the main thread, if it asks Spark

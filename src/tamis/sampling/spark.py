@@ -35,6 +35,14 @@ _WORDS = {
         "a key or unit is of a type that Spark does not group or sort, such as variants and "
         "intervals: convert it to text first.",
     ),
+    **dict.fromkeys(
+        (
+            "TABLE_OR_VIEW_NOT_FOUND",
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+            "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
+        ),
+        "the DataFrame uses a table or a column that Spark does not find: its show() says which.",
+    ),
     "UNSUPPORTED_TIME_TYPE": "data holds times of day, which Spark does not count: convert them to "
     "text, or leave them out.",
 }

@@ -36,6 +36,10 @@ def unread(error: Exception, paths: list[str]) -> BadData | EngineMissing:
     if condition_of(error) == "PATH_NOT_FOUND":
         what = repr(paths[0]) if len(paths) == 1 else f"one of {len(paths)} addresses"
         return BadData(f"Spark finds no file for {what}; check the path.")
+    if not separator:
+        return BadData(
+            f"{paths[0]!r} cannot be read by Spark ({_kind(error)}): it is damaged, or no Parquet."
+        )
     return BadData(
         f"{paths[0]!r} cannot be read by Spark ({_kind(error)}); check the path, and "
         "whether Spark has what it needs for such an address."

@@ -154,7 +154,7 @@ class Spark:
         from pyspark.sql import functions as f
 
         word = uuid.uuid4().hex
-        kept = run(lambda: frame.where(f.lit(word) == f.lit(word)).persist())  # or looked at now
+        kept = run(lambda: frame.where(f.lit(word).isNotNull()).persist())  # or looked at now
         self._held.append(kept)
         return kept
 
@@ -334,7 +334,8 @@ class _Units(_Counted):
     def _kept(self, most: int, secret: Ints) -> Any:
         """Of each unit a run of its keys in the order of their hashes, as `engines.bounding` does.
 
-        Where it starts is a matter of the unit alone. Equal hashes are in the order of keys.
+        Where it starts is a matter of the unit alone: of what is one unit to Spark it is one place,
+        even if the same unit can be written in several ways. Equal hashes are in the order of keys.
         """
         from pyspark.sql import Window
         from pyspark.sql import functions as f
@@ -347,8 +348,9 @@ class _Units(_Counted):
             *self._pairs.columns,
             (f.row_number().over(ordered) - 1).alias("place"),
             f.count("*").over(unit).alias("all"),
+            f.min(f.xxhash64(*start, f.col("owner"))).over(unit).alias("start"),
         )
-        first = f.pmod(f.xxhash64(*start, f.col("owner")), f.col("all"))
+        first = f.pmod(f.col("start"), f.col("all"))
         return numbered.where(f.pmod(f.col("place") - first, f.col("all")) < most)
 
 

@@ -47,6 +47,7 @@ _SIGNED = {
     pa.binary_view(): pa.binary(),
 }
 _PARQUET = (".parquet", ".pq")
+_ASCII = r"^[\t-\r -~]*$"
 _RETAIN = "spark.sql.retainGroupColumns"
 _FILE = re.compile(r"^file:(//)?(?=/[^/])")
 _SIGNS = r"[*?\[\]{}]" if os.name == "nt" else r"[*?\[\]{}\\:]"
@@ -131,8 +132,8 @@ def _files(paths: list[str]) -> list[str]:
         )
     if kind_of(paths) not in (*_PARQUET, "" if far else ".parquet"):  # a folder elsewhere has none
         raise InvalidInput(
-            f"{paths[0]!r} is no Parquet file: read other formats with Spark, and give the "
-            "DataFrame, or leave out engine."
+            f"{Path(paths[0]).name!r} is no Parquet file: read other formats with Spark, and give "
+            "the DataFrame, or leave out engine."
         )
     return files
 
@@ -308,7 +309,8 @@ def named_columns(frame: Any, columns: Columns) -> Any:
     if asked.count is not None:
         many = f.col(quoted(asked.count))
         if columns.count_kind() == "VARCHAR":
-            many = many.try_cast("decimal(38, 9)")
+            # of digits in other scripts, and of control signs, engines make different numbers
+            many = f.when(many.rlike(_ASCII), many.try_cast("decimal(38, 9)"))
         picked.append(many.alias("many"))
     made = frame.select(*picked)
     for key in columns.keys if asked.nulls == "drop" else ():
@@ -317,12 +319,29 @@ def named_columns(frame: Any, columns: Columns) -> Any:
 
 
 def _plain(frame: Any, name: str) -> Any:
-    """Text that is equal is the same text, whatever collation it has."""
+    """Text that is equal is the same text, whatever collation it has, and wherever it is inside."""
     from pyspark.sql import functions as f
 
-    column = f.col(quoted(name))
-    kind = dict(frame.dtypes)[name]
-    return f.collate(column, "UTF8_BINARY") if kind.startswith("string collate") else column
+    column, kind = f.col(quoted(name)), frame.schema[name].dataType
+    plain = _without_collation(kind)
+    return column if plain == kind else column.cast(plain)
+
+
+def _without_collation(kind: Any) -> Any:
+    """The type with text as it is, of any length, inside of others too."""
+    from pyspark.sql import types
+
+    if isinstance(kind, (types.StringType, types.CharType, types.VarcharType)):
+        return types.StringType()
+    if isinstance(kind, types.ArrayType):
+        return types.ArrayType(_without_collation(kind.elementType), kind.containsNull)
+    if isinstance(kind, types.StructType):
+        fields = (
+            types.StructField(one.name, _without_collation(one.dataType), one.nullable)
+            for one in kind.fields
+        )
+        return types.StructType(list(fields))
+    return kind
 
 
 def named_table(found: pa.Table, request: Request) -> pa.Table:
