@@ -7,7 +7,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -76,9 +77,9 @@ class _Watch:
         if reason is None:  # it goes on
             return
         self.reason = reason
-        waits = self._context is not None and _waits(frame)
-        if not waits and not _finishes(frame):
-            raise _Stop
+        waits = _waits(frame)
+        if not (waits and self._context is not None) and not _finishes(frame):
+            raise _Gone if waits and _hang_up(frame) else _Stop
         threading.Thread(target=self._cancel, args=(number,), daemon=True).start()
 
     def _handler(self, number: int) -> Callable[[int, FrameType | None], object]:
@@ -97,6 +98,36 @@ class _Watch:
                 end = time.monotonic() + _PATIENCE
                 if os.name == "posix":
                     signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+
+@contextmanager
+def later() -> Iterator[None]:
+    """An interruption comes when this has ended, or with the second signal.
+
+    A Java that is interrupted while it starts could stay, with nobody to end it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    struck = list[tuple[int, FrameType | None]]()
+    before = {number: signal.getsignal(number) for number in _NUMBERS}
+    handlers = {number: handler for number, handler in before.items() if callable(handler)}
+
+    def wait(number: int, frame: FrameType | None) -> None:
+        struck.append((number, frame))
+        if len(struck) > 1:
+            handlers[signal.Signals(number)](number, frame)
+
+    for number in handlers:
+        signal.signal(number, wait)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if len(struck) == 1:
+            which, frame = struck[0]
+            handlers[signal.Signals(which)](which, frame)
 
 
 def _raised(

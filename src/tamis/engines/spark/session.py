@@ -19,8 +19,10 @@ from tamis.engines.database import check_limits
 from tamis.engines.spark import java
 from tamis.privacy.errors import EngineMissing, InvalidInput, shown
 from tamis.sampling.attempt import attempt
+from tamis.sampling.interruption import later
 from tamis.sampling.spark import missing, quiet
 
+_NAME = "tamis"
 _LOG = Path(__file__).with_name("log4j2.properties").as_uri()
 # for a session on this machine alone
 _LOCAL = {
@@ -56,7 +58,7 @@ def session(threads: int | None = None, memory: str | None = None) -> Any:
     there = SparkSession.getActiveSession()
     if there is not None:
         return there
-    builder = SparkSession.builder.appName("tamis")
+    builder = SparkSession.builder.appName(_NAME)
     master = _master()
     here = master.startswith("local")
     if here:
@@ -66,14 +68,14 @@ def session(threads: int | None = None, memory: str | None = None) -> Any:
         _check_answer()
         if "SPARK_REMOTE" not in os.environ and not java.found():
             attempt(java.prepare, EngineMissing)  # or Spark's own settings say where it is
-        start = builder.getOrCreate
+        start = partial(_handled, builder.getOrCreate)
     else:
         _check_enough(memory, limit)
         java.prepare()
         options = _options(master, threads, limit)
         start = partial(_started_here, builder, options)
     with quiet():
-        made = attempt(lambda: _handled(start), Exception)
+        made = attempt(start, Exception)
     if isinstance(made, Exception):
         raise EngineMissing(
             f"Spark could not be started ({type(made).__name__}); what it needs is Java 17 or 21 "
@@ -119,15 +121,18 @@ def _started_here(builder: Any, options: dict[str, str]) -> Any:
         builder = builder.config(name, value)
     there, launch = cast("tuple[Any, Any]", (SparkContext, launch_gateway))
     if there._gateway is not None:
-        return builder.getOrCreate()
+        return _handled(builder.getOrCreate)
     said, says = os.pipe()
     started = threading.Event()
     threading.Thread(target=_pass_on, args=(said, started), daemon=True).start()
     try:
         conf = SparkConf(loadDefaults=False).setAll(list(options.items()))
-        there._ensure_initialized(gateway=launch(conf, {"stderr": says}))
+        with later():
+            there._ensure_initialized(gateway=launch(conf, {"stderr": says}))
     finally:
         os.close(says)
+    whole = SparkConf().setAll(list(options.items())).setAppName(_NAME)
+    _handled(lambda: there.getOrCreate(whole))  # whoever handles Ctrl-C does so again at once
     made = builder.getOrCreate()
     started.set()
     return made
