@@ -97,7 +97,7 @@ def _weights(extent: Extent) -> str:
     for name, profile in profiles.items():
         quick, mine = in_turns(plain, [norms, _weigh(profile, points)], REPEATS, warm=1)
         beside, there = f"{Beside(quick.ours, mine.ours).ratio:.1f}", most.get(name)
-        memory = (f"{there:,.0f}", f"**{there / least:.2f}**") if there else ("", "")
+        memory = (f"{there:,.0f}", f"**{there / least:.2f}**") if there else ("not measured", "")
         found.append((name, f"{mine.seconds:.2f}", f"**{mine.ratio:.2f}**", beside, *memory))
     heads = ("profile", "seconds", "**ratio**", "to the norms", "MB", "**memory**")
     return (

@@ -13,6 +13,7 @@ from typing import Any
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 _SHORT = re.compile(r"^<!-- In short: (.+) -->$", re.MULTILINE)  # shown at the top alone
 _ALL_SHORT = "In short:\n\n"
+_SINCE = ", but for what was measured again since then: "
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,17 @@ def charts_of(page: Path) -> Path:
     return page.with_name(stem.replace("results", "charts", 1) if results else f"{stem}-charts")
 
 
+def anew(head: str, title: str) -> str:
+    """The head of a page that was made in one run, of which a part was measured again since."""
+    begun, made, rest = head.partition("All of it by ")
+    if not made:
+        return head
+    first, _, rest = rest.partition(". ")
+    first, _, since = first.partition(_SINCE)
+    titles = dict.fromkeys([*filter(None, since.split("; ")), title])
+    return f"{begun}{made}{first}{_SINCE}{'; '.join(titles)}. {rest}"
+
+
 def details_of(page: Path) -> Path:
     """The page beside a page that has its details."""
     return page.with_name(f"{page.stem}-details{page.suffix}")
@@ -133,8 +145,12 @@ def refusal(asked: str) -> str | None:
     if path.exists() and not path.is_file():
         return f"{asked} is no file."
     try:
+        if path.exists():
+            path.read_text(encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
             return None
+    except UnicodeDecodeError:
+        return f"{asked} is no page of results: it is not text in UTF-8. Name another file."
     except OSError as error:
         return f"{asked} cannot be written: {error.strerror}."

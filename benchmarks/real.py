@@ -1,4 +1,4 @@
-"""Real data: how many keys are named beside the optimum, and how often intervals hold the truth."""
+"""Real data: whether as many keys are named as the law expects, and how often intervals hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tamis.engines.protocol import Ints, Request
 from tamis.weighted.intervals import intervals
 from tamis.weighted.tokens import draw
 
-TITLE = "The optimum, and intervals that hold"
+TITLE = "Names as expected, and intervals that hold"
 RELEASES = 200
 
 
@@ -63,13 +63,13 @@ CASES = [
 def real(extent: Extent) -> Section:
     releases = extent.pick(RELEASES // 10, RELEASES)
     text = (
-        f"Epsilon 1, delta 1e-8, {releases} releases each. Optimum: the expected number of named "
+        f"Epsilon 1, delta 1e-8, {releases} releases each. Expected: the number of named "
         "keys, from the exact law and the true (bounded) frequencies. Coverage: the share of named "
         "keys whose 95 % interval holds the true frequency; rare: keys up to twice the frequency "
         "at which half are named. Frequencies, and so intervals, are those after the bounds were "
         "enforced.\n\n"
     )
-    heads = ("data", "keys", "half named at", "optimum", "named, mean of all",
+    heads = ("data", "keys", "half named at", "expected", "named, mean of all",
              "deviation (sd of mean)", "coverage", "of rare keys")  # fmt: skip
     lines = [line(case, releases) for case in CASES if files.there(case.file)]
     absent = [case for case in CASES if not files.there(case.file)]
@@ -80,7 +80,7 @@ def real(extent: Extent) -> Section:
 def line(case: Case, releases: int) -> tuple[str, ...]:
     plan, frequencies = case.plan, counted(case)
     p = plan.mechanism.law.reporting(frequencies)
-    best, spread = float(p.sum()), math.sqrt(float((p * (1 - p)).sum()))
+    expected, spread = float(p.sum()), math.sqrt(float((p * (1 - p)).sum()))
     named, held, rare = [], [], []
     for _ in range(releases):
         tokens = draw(plan.mechanism, frequencies)
@@ -92,12 +92,12 @@ def line(case: Case, releases: int) -> tuple[str, ...]:
         held.append(inside)
         rare.append(inside[true <= 2 * (plan.half or 0)])
     mean = float(np.mean(named))
-    off = (mean - best) / (spread / math.sqrt(releases))
+    off = (mean - expected) / (spread / math.sqrt(releases))
     return (
         case.name,
         f"{len(frequencies):,}",
         str(plan.half),
-        f"{best:,.1f}",
+        f"{expected:,.1f}",
         f"{mean:,.1f}",
         f"{off:+.1f}",
         f"{np.concatenate(held).mean():.1%}",

@@ -37,7 +37,7 @@ from benchmarks import (
     sparse,
     weighted,
 )
-from benchmarks.page import Extent, Page, Section, read, refusal, rendered, write
+from benchmarks.page import Extent, Page, Section, anew, read, refusal, rendered, write
 from benchmarks.peers import compare
 
 PAGE = Path(__file__).with_name("results.md")
@@ -62,7 +62,7 @@ PARTS = {
     "clusters": Part("Clusters beside other libraries", kmeans_peers.clusters),
     "spark": Part("Spark", spark.spark),
     "scale": Part("Scale", scale.scale),
-    "real": Part("The optimum, and intervals that hold", real.real),
+    "real": Part("Names as expected, and intervals that hold", real.real),
     "clients": Part("Clients", federated.clients),
     "collector": Part("Collector", collector.collecting),
 }
@@ -85,7 +85,9 @@ class Run:
         section, fine = self._section(name)
         title, text = PARTS[name].title, rendered(section, self._measured(name), self.page)
         if fine or title not in self._there().sections:  # what was measured before stays
-            write(self.page, self._there().replaced(title, text))
+            there = self._there()
+            head = anew(there.head, title) if self.shown else there.head
+            write(self.page, Page(head, there.sections).replaced(title, text))
         if self.shown:
             print(f"## {title}\n\n{text}\n", flush=True)
         print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from benchmarks.charts import slopes
 from benchmarks.page import Chart, Extent, Section, table
 from benchmarks.scale_fit import Slopes, fitted
 from benchmarks.scale_law import Law, Setting, flows, uniform, zipf
-from benchmarks.scale_stages import CORES, Stage, measured, plain_seconds
+from benchmarks.scale_stages import CORES, LEVELS, Stage, measured, plain_seconds
 
 SHUFFLED = 2 * CORES  # partitions after a shuffle, of a session on this machine
 THEN = Setting(10**12, 10**9, 10**11, 10**5, 10**5)
@@ -37,9 +37,10 @@ def scale(extent: Extent) -> Section:
     tried = measured(other, turns)
     lines = {name: fitted([s for s in found if (s.of, s.name) == name]) for name in FLOWS}
     parts = [
-        _explained(some, turns, plain_seconds(some[1])),
+        _explained(some, turns),
         _slopes(lines),
         _trial(other, tried, lines),
+        _beside(tried, plain_seconds(other)),
         *(_TOO_FEW if extent.quick else (_then(lines), _NOT_MEASURED)),
     ]
     points = [_point(stage, lines, stage in found) for stage in (*found, *tried)]
@@ -50,7 +51,7 @@ def scale(extent: Extent) -> Section:
 def _short(lines: Mapping[Name, Slopes]) -> str:
     times = {
         level: [_duration(sum(_seconds(level, law, lines))) for law in LAWS.values()]
-        for level in ("rows", "units")
+        for level in LEVELS
     }
     said = "; ".join(f"{level}, {' or '.join(many)}" for level, many in times.items())
     return (
@@ -73,7 +74,7 @@ def _settings(n: int) -> tuple[list[Setting], Setting]:
     return [*few, *many], Setting(8 * n, 4 * n, 8 * n // 10, 8, SHUFFLED)
 
 
-def _explained(some: Sequence[Setting], turns: int, plain: float) -> str:
+def _explained(some: Sequence[Setting], turns: int) -> str:
     rows, keys = [s.rows for s in some], [s.keys for s in some]
     parts = [s.partitions for s in some]
     return (
@@ -84,11 +85,7 @@ def _explained(some: Sequence[Setting], turns: int, plain: float) -> str:
         "partition is counted there first, so that one record goes out for each key, or pair of "
         "unit and key, *of a partition*: Spark says how many. Seconds "
         f"(turns: {turns}; the least) times cores are fitted by a constant, a cost for each that "
-        "goes in and one for each that goes out; drawing has one for each key alone. DuckDB's "
-        "plain GROUP BY of "
-        f"{some[1].rows:,} of these rows, with {some[1].keys:,} keys, takes "
-        f"{1e6 * CORES * plain / some[1].rows:.2f} µs of a core for a row, which is what these "
-        "costs are to be compared with."
+        "goes in and one for each that goes out; drawing has one for each key alone."
     )
 
 
@@ -135,6 +132,17 @@ def _trial(setting: Setting, tried: Sequence[Stage], lines: Mapping[Name, Slopes
     )
 
 
+def _beside(tried: Sequence[Stage], plain: float) -> str:
+    """The same setting, all stages together, beside DuckDB's GROUP BY."""
+    took = {level: sum(s.seconds for s in tried if s.of == level) for level in LEVELS}
+    told = " and ".join(f"**{took[level] / plain:.1f}** times for {level}" for level in LEVELS)
+    return (
+        f"DuckDB's plain GROUP BY of the rows of that setting takes {plain:.2f} s on as many cores "
+        f"({1e6 * CORES * plain / tried[0].setting.rows:.2f} µs of a core for a row); all stages "
+        f"together take {told}."
+    )
+
+
 def _then(lines: Mapping[Name, Slopes]) -> str:
     """From the slopes, for keys that are all as frequent and for those of a power law."""
     heads = ("keys", "release of", "stage", "in (10^9)", "out (10^9)",
@@ -162,7 +170,7 @@ def _carried(law_name: str, law: Law, lines: Mapping[Name, Slopes]) -> list[tupl
     """A line for each stage, and one for all stages of a release."""
     expected = flows(THEN, law)
     rows = list[tuple[str, ...]]()
-    for level in ("rows", "units"):
+    for level in LEVELS:
         names = [name for name in FLOWS if name[0] == level]
         seconds = _seconds(level, law, lines)
         moved = [lines[name].bytes(expected[name]) / 1e12 for name in names]

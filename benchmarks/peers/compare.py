@@ -15,12 +15,13 @@ from benchmarks.peers import files
 from benchmarks.peers.data import BOUNDS, SOURCES, Source, frequencies, little, write
 from benchmarks.peers.drawn import expected_of
 from benchmarks.peers.environments import OURS, PEERS, Missing, Peer, python_of
-from benchmarks.peers.explained import EXPLAINED, LAWS
+from benchmarks.peers.explained import EXPLAINED, LAWS, TASK
 from benchmarks.peers.laws import DELTA, EPSILON, laws
-from benchmarks.peers.notes import notes, short
+from benchmarks.peers.notes import notes
 from benchmarks.peers.overview import OVERVIEW, overview
 from benchmarks.peers.process import Done, Failed, Job, run
 from benchmarks.peers.results import HEADS, Asked, Result, line, result_of
+from benchmarks.peers.standings import matrix, short
 
 SECONDS = 2.0  # for the runs of a method with one bound: laws say the rest, and runs check them
 
@@ -45,11 +46,12 @@ def peers(extent: Extent) -> Section:
     said = "".join(f"\n\nNot run: {what}." for what in absent)
     ours = tuple(OURS.methods.values())
     text = [
-        f"{OVERVIEW}\n\n{overview(every, ours)}" + said,
-        LAWS + laws(BOUNDS),
+        f"{TASK}\n\n{matrix(every, ours)}{said}",
         notes(every, ours),
+        f"{OVERVIEW}\n\n{overview(every, ours)}",
+        EXPLAINED,
+        LAWS + laws(BOUNDS),
     ]
-    text.insert(0, EXPLAINED)
     return Section(
         "Beside other libraries",
         "\n\n".join(text),

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from benchmarks.peers.expected import Drawn, Kind, Law, NamesOnly, Ours, expected
+from benchmarks.peers.gaussian import WIDER, one_of, told
 from benchmarks.peers.laws import DELTA, EPSILON
 from benchmarks.peers.results import Asked, Expected
-from tamis.privacy.curves import gaussian_mu
 
 _NAMING = 0.7  # the part of epsilon that names keys in Tumult Analytics (with_tumult.py)
 
@@ -37,10 +37,10 @@ def _laplace(keys: int) -> Drawn:
     return Drawn("Laplace", scale, 1 + scale * math.log(keys / (2 * DELTA)))
 
 
-def _gaussian(keys: int, delta: float = DELTA / 2) -> Drawn:
-    """So much of delta for the noise, and as much for the threshold."""
-    scale = math.sqrt(keys) / gaussian_mu(EPSILON, delta)
-    return Drawn("Gaussian", scale, 1 - scale * float(ndtri(delta / keys)))
+def _gaussian(keys: int) -> Drawn:
+    """All of delta for the noise, and all of it for the threshold: see `gaussian.told`."""
+    scale = told(EPSILON, DELTA, keys).scale
+    return Drawn("Gaussian", scale, 1 - scale * float(ndtri(one_of(DELTA, keys))))
 
 
 def _cut(law: Drawn) -> Drawn:
@@ -66,32 +66,12 @@ def _twice(keys: int) -> Drawn:
     return Drawn(kind, sigma if gaussian else scale, naming=naming)
 
 
-def _searched(keys: int) -> Drawn:
-    return _of_widths("Gaussian", keys, lambda scale, rest: 1 - scale * float(ndtri(rest / keys)))
-
-
-def _searched_whole(keys: int) -> Drawn:
-    """The least whole threshold that one more than noise reaches so seldom."""
-
-    def threshold(scale: float, rest: float) -> float:
-        steps = np.arange(math.ceil(20 * scale))
-        reached = Drawn("discrete Gaussian", scale, 0).moments(-steps)[0]
-        return float(1 + np.argmax(keys * reached <= rest))
-
-    return _of_widths("discrete Gaussian", keys, threshold)
-
-
-def _of_widths(noise: Kind, keys: int, threshold: Callable[[float, float], float]) -> Drawn:
-    """OpenDP's Gaussian noise: of some widths above the least, that with the least threshold.
-
-    What the noise leaves of delta is for the threshold (with_opendp.py, which asks OpenDP itself).
-    """
-    least = math.sqrt(keys / (2 * _concentrated(EPSILON, DELTA)))
-    scales = [least * (1 + percent / 100) for percent in (0.5, 1, 2, 3, 4)]
-    left = [DELTA - _spent(keys / (2 * scale**2), EPSILON) for scale in scales]
-    thresholds = [threshold(scale, rest) for scale, rest in zip(scales, left, strict=True)]
-    lowest, scale = min(zip(thresholds, scales, strict=True))
-    return Drawn(noise, scale, lowest)
+def _discrete_gaussian(keys: int) -> Drawn:
+    """The least whole threshold that one more than noise reaches so seldom (with_opendp.py)."""
+    scale = WIDER * told(EPSILON, DELTA, keys).scale
+    steps = np.arange(math.ceil(20 * scale))
+    reached = Drawn("discrete Gaussian", scale, 0).moments(-steps)[0]
+    return Drawn("discrete Gaussian", scale, float(1 + np.argmax(reached <= one_of(DELTA, keys))))
 
 
 # rho-zCDP is (epsilon, delta)-DP, if delta is at least exp((a - 1) (a rho - epsilon)) times
@@ -105,11 +85,6 @@ def _concentrated(epsilon: float, delta: float) -> float:
     return float(np.max((epsilon + (math.log(delta) - _REST) / (_ORDERS - 1)) / _ORDERS))
 
 
-def _spent(rho: float, epsilon: float) -> float:
-    """The delta of rho at epsilon."""
-    return math.exp(float(np.min((_ORDERS - 1) * (_ORDERS * rho - epsilon) + _REST)))
-
-
 def _one_key(keys: int) -> NamesOnly:
     return NamesOnly(EPSILON / keys, DELTA / keys)
 
@@ -119,11 +94,10 @@ _KNOWN: dict[str, Callable[[int], Law]] = {
     "tamis, fine tokens": lambda keys: Ours(keys, "fine"),
     "OpenDP, Laplace": _laplace,
     "OpenDP, geometric": _geometric,
-    "OpenDP, Gaussian": _searched,
-    "OpenDP, discrete Gaussian": _searched_whole,
+    "OpenDP, Gaussian": _gaussian,
+    "OpenDP, discrete Gaussian": _discrete_gaussian,
     "SmartNoise SQL, Laplace": lambda keys: _cut(_laplace(keys)),
-    # what a unit has alone spends on the threshold, the rest on noise: each may take all of delta
-    "SmartNoise SQL, Gaussian": lambda keys: _cut(_gaussian(keys, DELTA)),
+    "SmartNoise SQL, Gaussian": lambda keys: _cut(_gaussian(keys)),
     "PyDP, truncated geometric": _one_key,
     "PyDP, Laplace": _laplace,
     "PyDP, Gaussian": _gaussian,

@@ -5,24 +5,25 @@ from __future__ import annotations
 from benchmarks.peers.laws import DELTA, EPSILON
 from benchmarks.peers.results import TOP
 
-EXPLAINED = f"""\
+TASK = f"""\
 The task: which keys occur and how many units have each, with epsilon {EPSILON:g} and delta \
 {DELTA:g} for one unit that is added or removed, where keys are not known beforehand. Data is cut \
-to the bound first, so that all are given the same frequencies. Every library is in an environment \
-of its own, with the best settings that were found for it (`benchmarks/peers`, one file each, says \
-which). Guarantees are those that a library's own accounting shows, corrected only where what it \
-states is wrong for such a unit, which moves so many counts by one each:
+to the bound first, so that all are given the same frequencies. How ours stands beside the best of \
+the other libraries that count, in how many data sets, by keys per unit:"""
+EXPLAINED = f"""\
+What is compared, and how: every library is in an environment of its own, with the best settings \
+that were found for it (`benchmarks/peers`, one file each, says which). All have the same *true* \
+guarantee, for such a unit, which moves so many counts by one each, by an account of our own where \
+a library states another one. So others are better here than their documentation makes them:
 
 - OpenDP states too little delta for whole counts: its threshold is higher here.
-- SmartNoise SQL accounts for a unit that moves one count by all of its keys: it is told more, so \
-that the true guarantee, by an account of our own, is the one above.
-- Tumult accounts for rows that may all have one key: it is told more delta, so that what rows of \
-different keys spend is the one above.
-- Gaussian noise truly protects a little better than OpenDP states (epsilon is about 0.94), and \
-than PipelineDP does, which divides delta between noise and threshold (it is about half as much). \
-That is left as it is.
+- SmartNoise SQL accounts for a unit that moves one count by all of its keys: it is told more.
+- Tumult accounts for rows that may all have one key: it is told more delta.
+- Gaussian noise and its threshold may each spend all of delta, because a key of a unit is moved, \
+or is new. PipelineDP and PyDP divide delta between the two, and are told twice as much; OpenDP is \
+given the noise and the threshold of that account, where its own would need more of both.
 
-What is compared:
+Further:
 
 - `tamis` is the default call, and `tamis, fine tokens` the call with `tokens="fine"`: tokens in \
 steps of less than one, for a better order of keys.
@@ -52,6 +53,5 @@ LAWS = (
     "How much the noise of a frequent key errs by its law alone, without any run (root mean "
     "square, mean absolute): ours; Laplace noise, as in OpenDP and PipelineDP; the same with the "
     "digits after the point cut off, as in SmartNoise SQL; geometric, as in OpenDP and Tumult "
-    "Core; Gaussian with half of delta, as in PipelineDP; Gaussian with all of delta, cut, as in "
-    "SmartNoise SQL.\n\n"
+    "Core; Gaussian, as in OpenDP and PipelineDP; the same, cut, as in SmartNoise SQL.\n\n"
 )

@@ -1,4 +1,11 @@
-"""What to tell a library that takes too much Gaussian noise, so that it takes what is needed.
+"""Gaussian noise and a threshold at the true guarantee, which is better than libraries state.
+
+Say that j of the k keys of a unit are its alone. One of these is named with a probability of
+1 - (1 - p)^j, and never without the unit; the other k - j counts have noise of width s, and what is
+drawn for them does not depend on those j. So delta is 1 - (1 - p)^j (1 - g(k - j)) at most, where
+g(i) is the delta at epsilon of Gaussian noise that is moved by sqrt(i) / s. That is largest at an
+end: for j = 0 the noise may spend all of delta, for j = k the threshold may, and in between less is
+spent, which tests/benchmarks/test_peers.py looks up for all k of the page.
 
 For workers too: the standard library alone.
 """
@@ -10,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 HAIR = 1e-5  # the part of delta that is left over, for what is lost near 1 in floats
+WIDER = 1.01  # noise in whole numbers, so that it spends no more than a density does
 _STEPS = 200
 
 
@@ -29,10 +37,16 @@ def told(epsilon: float, delta: float, keys_per_unit: int) -> Told:
     one count by k: for noise of width s, rho = (k / s)^2 / 2. So it is told the epsilon that this
     conversion gives for the width that is needed. Half of the delta that it is told bounds the
     probability that one of k keys of a single unit is named, which may be all of the true delta.
+    PipelineDP and PyDP give half of their delta to the noise and half to the threshold, too.
     """
     delta *= 1 - HAIR
     scale = math.sqrt(keys_per_unit) / largest_mu(epsilon, delta)
     return Told(converted((keys_per_unit / scale) ** 2 / 2, 2 * delta), 2 * delta, scale)
+
+
+def one_of(delta: float, keys_per_unit: int) -> float:
+    """How likely each key of a single unit may be named, so that one is but with all of delta."""
+    return -math.expm1(math.log1p(-delta * (1 - HAIR)) / keys_per_unit)
 
 
 def largest_mu(epsilon: float, delta: float) -> float:

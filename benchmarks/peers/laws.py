@@ -15,7 +15,7 @@ from scipy.special import ndtr
 import tamis
 from benchmarks.page import table
 from benchmarks.peers.gaussian import told
-from tamis.privacy.curves import GaussianCurve, gaussian_mu
+from tamis.privacy.curves import GaussianCurve
 from tamis.weighted.mechanism import Tokens
 
 Floats = npt.NDArray[np.float64]
@@ -25,6 +25,8 @@ NOISES: tuple[Noise, ...] = ("Laplace", "cut Laplace", "geometric", "Gaussian", 
 _KNOWN: dict[str, Noise] = {
     "OpenDP, Laplace": "Laplace",
     "OpenDP, geometric": "geometric",
+    "OpenDP, Gaussian": "Gaussian",
+    "OpenDP, discrete Gaussian": "Gaussian",
     "SmartNoise SQL, Laplace": "cut Laplace",
     "SmartNoise SQL, Gaussian": "cut Gaussian",
     "PipelineDP, Laplace": "Laplace",
@@ -58,7 +60,7 @@ def gaussian_curve(keys: int, tokens: Tokens) -> bool:
 
 
 def others(keys: int, noise: Noise) -> Error:
-    """Of noise that is given all of epsilon; Gaussian is given half of delta too, cut Gaussian all.
+    """Of noise that is given all of epsilon, and Gaussian noise all of delta, too.
 
     Cut: the noisy count is a float of which the digits after the point are dropped.
     """
@@ -72,11 +74,10 @@ def others(keys: int, noise: Noise) -> Error:
     if noise == "geometric":
         a = math.exp(-1 / scale)
         return Error(math.sqrt(2 * a) / (1 - a), 2 * a / (1 - a * a))
+    sigma = told(EPSILON, DELTA, keys).scale
     if noise == "cut Gaussian":
-        sigma = told(EPSILON, DELTA, keys).scale
         whole = _around(30.0 * sigma)
         return _cut(whole, ndtr(whole / sigma))
-    sigma = math.sqrt(keys) / gaussian_mu(EPSILON, DELTA / 2)
     return Error(sigma, math.sqrt(2 / math.pi) * sigma)
 
 

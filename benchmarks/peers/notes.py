@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from benchmarks.peers.reasons import reason, trade
 from benchmarks.peers.results import Result
+from benchmarks.peers.standings import NOBODY, Ours, cases_of, counts_of, standings
 from benchmarks.peers.verdicts import (
     AWAY,
     COLUMNS,
@@ -22,66 +22,23 @@ from benchmarks.peers.verdicts import (
     Standing,
     first,
     misfits,
-    standing,
     verdict,
 )
 from tamis.privacy.errors import counted
 
 _UNSURE = VERDICTS[-1]
-NOBODY = "There was no other library to compare with."
-
-
-@dataclass(frozen=True)
-class Ours:
-    """The names of our rows: the default call, and all of them."""
-
-    default: str
-    every: tuple[str, ...]
 
 
 def notes(results: Sequence[Result], ours: Sequence[str]) -> str:
     """A line for each column: the default call, and the better of our rows, beside the others."""
     rows = Ours(ours[0], tuple(ours))
-    cases = [list(many) for many in _cases(results)]
+    cases = cases_of(results)
     wrong = [line for result in results for line in _misfits(result)]
-    if not any(_standings(column, cases, rows.every, rows) for column in COLUMNS):
+    if not any(standings(column, cases, rows.every, rows) for column in COLUMNS):
         return "\n".join([NOBODY, *(["", *wrong] if wrong else [])])
     lines = [line for column in COLUMNS for line in _lines(column, cases, rows)]
     bought = [trade(case, rows.default, rows.every[-1]) for case in cases]
     return "\n".join([_head(results), "", *lines, *wrong, *_bought([one for one in bought if one])])
-
-
-def short(results: Sequence[Result], ours: Sequence[str]) -> str:
-    """Each column in a few words, of the better of our rows."""
-    rows, cases = Ours(ours[0], tuple(ours)), [list(many) for many in _cases(results)]
-    found = {column: _standings(column, cases, rows.every, rows) for column in COLUMNS}
-    if not any(found.values()):
-        return NOBODY
-    told = "; ".join(f"{column}: {_few_words(many)}" for column, many in found.items() if many)
-    return (
-        "at the same guarantee, the better of two calls of tamis beside the best of the other "
-        f"libraries that count, by data set and bound. {told[0].upper()}{told[1:]}. Where it is "
-        "behind, and why, is said there."
-    )
-
-
-def _few_words(standings: Sequence[Standing]) -> str:
-    """How often each verdict is given, and whom ours is behind."""
-    behind = [one.other.asked.method for one in standings if one.verdict == "behind"]
-    whom = " or ".join(map(_without_comma, dict.fromkeys(behind)))
-    each = [(verdict, sum(one.verdict == verdict for one in standings)) for verdict in VERDICTS]
-    told = [
-        f"{f'behind {whom}' if verdict == 'behind' else verdict} in {many}"
-        for verdict, many in each
-        if many
-    ]
-    return f"{', '.join(told)} of {len(standings)}"
-
-
-def _without_comma(method: str) -> str:
-    """In a list: OpenDP (Gaussian)."""
-    library, _, noise = method.partition(", ")
-    return f"{library} ({noise})" if noise else library
 
 
 _HEAD = (
@@ -106,31 +63,11 @@ def _head(results: Sequence[Result]) -> str:
     return f"{_HEAD}." + (f" Left to runs: {'; '.join(lacking)}." if lacking else "")
 
 
-def _cases(results: Sequence[Result]) -> Iterator[list[Result]]:
-    """Results of the same data and bound."""
-    for case in dict.fromkeys((r.asked.data, r.asked.bound) for r in results):
-        yield [r for r in results if (r.asked.data, r.asked.bound) == case]
-
-
-def _standings(
-    column: str, cases: Sequence[Sequence[Result]], rows: Sequence[str], ours: Ours
-) -> list[Standing]:
-    """The best of these rows in each case where another library has a figure."""
-    found = list[Standing]()
-    for case in cases:
-        mine = first([r for r in case if r.asked.method in rows], column)
-        others = [r for r in case if r.asked.counts and COLUMNS[column](r)]
-        others = [r for r in others if r.asked.method not in ours.every]
-        if mine and others:
-            found.append(standing(column, mine, others))
-    return found
-
-
 def _lines(column: str, cases: Sequence[Sequence[Result]], ours: Ours) -> Iterator[str]:
-    default = _standings(column, cases, (ours.default,), ours)
-    better = _standings(column, cases, ours.every, ours)
+    default = standings(column, cases, (ours.default,), ours)
+    better = standings(column, cases, ours.every, ours)
     yield (
-        f"- **{column}**: {_counts(default)}; with the better row {_counts(better)}."
+        f"- **{column}**: {counts_of(default)}; with the better row {counts_of(better)}."
         + _names_only(column, cases, ours)
         if better
         else f"- **{column}**: {NOBODY}"
@@ -149,12 +86,6 @@ def _lines(column: str, cases: Sequence[Sequence[Result]], ours: Ours) -> Iterat
 
 def _place(one: Standing) -> tuple[str, int]:
     return one.ours.asked.data, one.ours.asked.bound
-
-
-def _counts(standings: Sequence[Standing]) -> str:
-    each = [(verdict, sum(s.verdict == verdict for s in standings)) for verdict in VERDICTS]
-    told = ", ".join(f"{verdict} in {many}" for verdict, many in each if many)
-    return f"{told} of {len(standings)}"
 
 
 def _told(

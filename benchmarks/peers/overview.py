@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from benchmarks.measure import Cost
 from benchmarks.page import table
 from benchmarks.peers.results import TOP, Figure, Result, shown_seconds
-from benchmarks.peers.verdicts import ABSOLUTE, NAMED, first
+from benchmarks.peers.standings import cases_of
+from benchmarks.peers.verdicts import ABSOLUTE, MEMORY, NAMED, SECONDS, first
 from tamis.privacy.errors import counted
 
 FEW = 5  # runs, below which a figure is marked with their number
@@ -19,19 +21,13 @@ OVERVIEW = (
 
 def overview(results: Sequence[Result], ours: Sequence[str]) -> str:
     """All tables, each with its title."""
-    heads = ("data", "keys per unit", *ours, "best other", "which")
-    cases = _cases(results)
     parts = list[str]()
     for column, (title, shown) in _SHOWN.items():
-        rows = [_row(column, shown, case, ours) for case in cases]
+        plain = [_PLAIN[column][0]] if column in _PLAIN else []
+        heads = ("data", "keys per unit", *plain, *ours, "best other", "which")
+        rows = [_row(column, shown, case, ours) for case in cases_of(results)]
         parts.append(f"{title}:\n\n{table(heads, rows)}")
     return "\n\n".join(parts)
-
-
-def _cases(results: Sequence[Result]) -> list[list[Result]]:
-    """Results of the same data and bound."""
-    keys = dict.fromkeys((r.asked.data, r.asked.bound) for r in results)
-    return [[r for r in results if (r.asked.data, r.asked.bound) == key] for key in keys]
 
 
 Shown = Callable[[Result, bool], str]  # with or without what it may be off by
@@ -44,6 +40,7 @@ def _row(column: str, shown: Shown, case: Sequence[Result], ours: Sequence[str])
     return [
         asked.data,
         str(asked.bound),
+        *([_PLAIN[column][1](case[0].plain)] if column in _PLAIN else []),
         *(_cell(shown, mine.get(method), False) for method in ours),
         _cell(shown, best, True),
         best.asked.method if best else "",
@@ -64,11 +61,22 @@ def _figure(figure: Figure | None, places: int, spread: bool) -> str:
     return f"{figure.value:,.{places}f}" + (f" ± {figure.spread:.{places}f}" if known else "")
 
 
+# what the plain GROUP BY itself takes
+_PLAIN: dict[str, tuple[str, Callable[[Cost], str]]] = {
+    SECONDS: ("GROUP BY (s)", lambda plain: shown_seconds(plain.seconds)),
+    MEMORY: ("GROUP BY (MB)", lambda plain: f"{plain.megabytes:,.0f}"),
+}
 _SHOWN: dict[str, tuple[str, Shown]] = {
     "keys named": ("**Keys named**", lambda r, s: _figure(r.keys, 1, s)),
     NAMED: ("**Error of named keys**", lambda r, s: _figure(r.named, 2, s)),
     f"error of the top {TOP}": (f"**Error of the top {TOP}**", lambda r, s: _figure(r.top, 2, s)),
     ABSOLUTE: ("**Mean absolute error**", lambda r, s: _figure(r.absolute, 2, s)),
-    "seconds": ("**Seconds**", lambda r, _: shown_seconds(r.seconds.value)),
-    "memory": ("**Memory** (MB)", lambda r, _: _figure(r.megabytes, 0, False)),
+    SECONDS: (
+        "**Time**, as a multiple of the plain GROUP BY",
+        lambda r, _: f"{r.seconds.value / r.plain.seconds:.2f}",
+    ),
+    MEMORY: (
+        "**Memory**, as a multiple of the plain GROUP BY",
+        lambda r, _: f"{r.megabytes.value / r.plain.megabytes:.1f}",
+    ),
 }

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from benchmarks.peers import laws
 from benchmarks.peers.laws import Error
 from benchmarks.peers.results import Result
-from benchmarks.peers.verdicts import ABSOLUTE, ENOUGH, Standing
+from benchmarks.peers.verdicts import ABSOLUTE, ENOUGH, MEMORY, SECONDS, Standing
 from tamis.privacy.errors import counted
 from tamis.weighted.mechanism import Tokens
 
-_LESS = 0.995  # a law errs less than ours, if its error is below this part of it
+_MOST = 0.5  # of what is seen; if less of it is in the noise of frequent keys, that is not why
 
 _WORTH = 1.1  # by law: what is less is not worth a word, and could be chance in the results
 _TOKENS: tuple[Tokens, Tokens] = ("whole", "fine")
@@ -26,23 +26,24 @@ _MEMORY = (
     "and holds who has which key as arrays, to enforce the bounds."
 )
 _CURVE = (
-    "The default call takes the Gaussian curve here, because it names most keys; its noise is "
-    "wider than that of the other, and than that of fine tokens."
+    "The default call takes the Gaussian curve here, because it names most keys of our curves; its "
+    "noise is wider than that of the other, and than that of fine tokens."
 )
 _PEAK = (
     "By the laws, too, its noise is less (see below), with its peak at the true count. Ours is the "
     "law that names most keys: whole steps, the likeliest of them on both sides of the true count."
 )
+_WHOLE = "By the laws (see below), its noise, in whole numbers, is less than that of fine tokens."
 _ALIKE = (
-    "By the laws (see below) a frequent key errs no less there than here. What is left comes from "
-    "rare keys, which are named only if their noise is high, and of which ours names more."
+    "By the laws (see below) the noise of a frequent key is as much there as here, or a small part "
+    "of why. The rest comes from rare keys, which are named only if their noise is high."
 )
 _UNKNOWN = "Its noise has no law that is known here in a closed form."
 _MISSED = "It names more of the most frequent keys, and one that is not named errs by all of it."
 _KEYS = "Its threshold is lower."
 _DIVIDED = (
     "Its noise and its threshold may each spend all of delta, for a key is moved or is new, not "
-    "both (`with_smartnoise.py` says why); ours divides delta between the two."
+    "both (`gaussian.py` says why); ours divides delta between the two."
 )
 _NARROWER = f"Its noise is Gaussian, too, and a little narrower. {_DIVIDED}"
 _GAUSSIAN = "Its noise is Gaussian, which is less for so many keys; fine tokens have none such."
@@ -52,9 +53,9 @@ def reason(one: Standing) -> str:
     """A sentence or two."""
     if one.column == "keys named":
         return f"{_KEYS} {_DIVIDED}" if _divides(one) else _KEYS
-    if one.column == "seconds":
+    if one.column == SECONDS:
         return _SECONDS
-    if one.column == "memory":
+    if one.column == MEMORY:
         return _MEMORY
     return _of_error(one)
 
@@ -62,7 +63,7 @@ def reason(one: Standing) -> str:
 def _divides(one: Standing) -> bool:
     """Whether ours is Gaussian with a part of delta, and the other with all of it."""
     curve = laws.gaussian_curve(one.ours.asked.bound, _tokens(one))
-    return curve and laws.noise_of(one.other.asked.method) == "cut Gaussian"
+    return curve and "Gaussian" in (laws.noise_of(one.other.asked.method) or "")
 
 
 def _tokens(one: Standing) -> Tokens:
@@ -74,8 +75,11 @@ def _of_error(one: Standing) -> str:
     noise = laws.noise_of(one.other.asked.method)
     if noise is None:
         return _UNKNOWN
-    other = laws.others(keys, noise)
-    if _of(other, one.column) < _LESS * _of(laws.ours(keys, tokens), one.column):
+    theirs, ours = (
+        _of(law, one.column) for law in (laws.others(keys, noise), laws.ours(keys, tokens))
+    )
+    seen = one.figures[1] / one.figures[0] - 1
+    if ours / theirs - 1 > _MOST * seen:
         return _less(one, noise)
     if one.column not in ("error of named keys", ABSOLUTE) and _more(one):
         return _MISSED
@@ -88,7 +92,9 @@ def _less(one: Standing, noise: laws.Noise) -> str:
         return _NARROWER
     if laws.gaussian_curve(one.ours.asked.bound, _tokens(one)):
         return _CURVE
-    return _GAUSSIAN if "Gaussian" in noise else _PEAK
+    if "Gaussian" in noise:
+        return _GAUSSIAN
+    return _PEAK if _tokens(one) == "whole" else _WHOLE
 
 
 def _of(error: Error, column: str) -> float:

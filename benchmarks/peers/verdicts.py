@@ -17,6 +17,7 @@ Verdict = Literal["first", "level", "behind", "too few runs to tell"]
 VERDICTS: tuple[Verdict, ...] = ("first", "level", "behind", "too few runs to tell")
 Column = Callable[[Result], Figure | None]
 KEYS, NAMED, ABSOLUTE = "keys named", "error of named keys", "mean absolute error"
+SECONDS, MEMORY = "time", "memory"
 DRAWN: dict[str, Callable[[Result | Expected], Figure | None]] = {  # what laws tell, too
     KEYS: lambda r: Figure(-r.keys.value, r.keys.spread),  # so that less is better
     NAMED: lambda r: r.named,
@@ -25,8 +26,8 @@ DRAWN: dict[str, Callable[[Result | Expected], Figure | None]] = {  # what laws 
 }
 COLUMNS: dict[str, Column] = {
     **DRAWN,
-    "seconds": lambda r: r.seconds,
-    "memory": lambda r: r.megabytes,
+    SECONDS: lambda r: r.seconds,
+    MEMORY: lambda r: r.megabytes,
 }
 _OF_NAMED = (NAMED, ABSOLUTE)
 # the error of the top is one of the same draws, and one frequent key that is missed, which is rare,
@@ -51,8 +52,11 @@ class Standing:
 
     @property
     def figures(self) -> tuple[float, float]:
-        """Theirs and ours."""
-        return abs(value(self.other, self.column)), abs(value(self.ours, self.column))
+        """Theirs and ours; of time and memory, as multiples of those of the plain GROUP BY."""
+        plain = self.ours.plain
+        unit = {SECONDS: plain.seconds, MEMORY: plain.megabytes}.get(self.column, 1.0)
+        theirs, ours = (abs(value(one, self.column)) / unit for one in (self.other, self.ours))
+        return theirs, ours
 
 
 def standing(column: str, ours: Result, others: Sequence[Result]) -> Standing:

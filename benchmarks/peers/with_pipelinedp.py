@@ -5,8 +5,8 @@ both, and all of epsilon and delta is spent on it. Its other way, to choose keys
 them after, divides the budget between the two, and names fewer with more noise.
 
 It accounts for Gaussian noise and threshold as if a key could be moved and be new at once, and
-divides delta between the two. A unit's key is one or the other (`gaussian.told`), so that each may
-spend all of it: it is told twice the delta that is promised.
+divides delta between the two. A key is one or the other (`gaussian`), so that each may spend all of
+it: it is told twice the delta that is promised.
 
 It is told that no unit has too many keys, so that it enforces no bound; noise and threshold are for
 as many keys as ever.

@@ -38,15 +38,7 @@ def laplace(path: str, epsilon: float, delta: float, keys_per_unit: int) -> Foun
 
 
 def gaussian(path: str, epsilon: float, delta: float, keys_per_unit: int) -> Found:
-    """Told so much that it takes the least noise and the least threshold of (epsilon, delta).
-
-    Say that j of the k keys of a unit are its alone. One of these is named with a probability of
-    1 - (1 - p)^j, and never without the unit; the other k - j counts have noise of width s, and
-    what is drawn for them does not depend on those j. So delta is 1 - (1 - p)^j (1 - g(k - j)) at
-    most, where g(i) is the delta at epsilon of Gaussian noise that is moved by sqrt(i) / s. That is
-    largest at an end: for j = 0 the noise may spend all of delta, for j = k the threshold may, and
-    in between less is spent, which tests/benchmarks/test_peers.py looks up for all k of the page.
-    """
+    """Told so much that it takes the least noise and the least threshold of (epsilon, delta)."""
     promise = told(epsilon, delta, keys_per_unit)
     privacy = snsql.Privacy(epsilon=promise.epsilon, delta=promise.delta)
     for stat in (snsql.Stat.count, snsql.Stat.threshold):

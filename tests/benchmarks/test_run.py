@@ -102,6 +102,27 @@ def test_a_whole_run_says_how_long_it_took_and_drops_what_it_does_not_know(
     assert "What was there" not in text
 
 
+def test_the_head_says_which_parts_were_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(
+        run, "PARTS", {"good": run.Part("Good", good), "far": run.Part("Far", good)}
+    )
+    monkeypatch.setattr(sys, "argv", ["run", "--output", str(page)])
+    assert run.main() == 0
+    made = f"All of it by `make bench` in 0 minutes, on {_today()}"
+    for names, said in ((["good"], "Good"), (["far", "good"], "Good; Far")):
+        assert started(monkeypatch, "--only", *names, "--output", page) == 0
+        since = f"{made}, but for what was measured again since then: {said}. Measured on "
+        assert since in page.read_text()
+    page.write_bytes(b"\xff\xfe")
+    with pytest.raises(SystemExit) as ended:
+        started(monkeypatch, "--only", "good", "--output", page)
+    assert ended.value.code == 2
+    assert page.read_bytes() == b"\xff\xfe"
+
+
 def test_a_part_that_fails_leaves_what_was_measured_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

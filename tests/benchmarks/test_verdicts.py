@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchmarks.measure import Cost
-from benchmarks.peers.notes import NOBODY, notes
+from benchmarks.peers.notes import notes
 from benchmarks.peers.results import Asked, Expected, Figure, Result
+from benchmarks.peers.standings import NOBODY
 from benchmarks.peers.verdicts import KEYS, NAMED, misfits, standing, verdict
 
 PLAIN = Cost(0.5, 14.0)
@@ -29,15 +30,15 @@ def test_laws_decide_where_few_runs_do_not() -> None:
     assert verdict(NAMED, ours, without) == "too few runs to tell"
     for law, keys, error in (
         ((95, 2.1), "first", "first"),
-        ((99.6, 1.985), "level", "level"),
-        ((99.4, 1.97), "level", "behind"),
+        ((99.6, 1.995), "level", "level"),
+        ((99.4, 1.985), "first", "behind"),
         ((101.1, 1.9), "behind", "behind"),
     ):
         other = result("x", (float(law[0]), law[1]), 96, 1.95)
         assert (verdict(KEYS, ours, other), verdict(NAMED, ours, other)) == (keys, error)
     few = replace(ours, expected=Expected(Figure(3.0, 0.1), *[Figure(2.0, 0.1)] * 3))
     few = replace(few, keys=Figure(3.0))
-    other = replace(few, expected=Expected(Figure(3.4, 0.1), *[Figure(2.0, 0.1)] * 3))
+    other = replace(few, expected=Expected(Figure(3.09, 0.1), *[Figure(2.0, 0.1)] * 3))
     assert verdict(KEYS, few, replace(other, keys=Figure(3.4))) == "level"
     assert standing(NAMED, ours, [result("x", (95, 1.5), 96, 1.8)]).figures == (1.5, 2.0)
 
