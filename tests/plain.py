@@ -44,13 +44,13 @@ def whole_l(epsilon: float, steps: int) -> float:
     return math.expm1(epsilon) / (math.exp(epsilon * steps) * (math.exp(epsilon) + 1) - 2)
 
 
-def gaussian(mu: float, delta: float) -> DrawLaw:
+def gaussian(mu: float, delta: float, head_start: int = 0) -> DrawLaw:
     """One draw on the approximate Gaussian curve: C_d = h applied d times to 0."""
     cumulative = [0.0]
     while cumulative[-1] < 1 - delta:
         level = special.ndtri(cumulative[-1] / (1 - delta))
         cumulative.append(float(delta + (1 - delta) * special.ndtr(level + mu)))
-    return DrawLaw(np.array([*cumulative, 1.0]))
+    return DrawLaw(np.array([*cumulative, 1.0]), head_start)
 
 
 def drawn(law_row: tuple[Iterable[int], Floats], n: int, rng: np.random.Generator) -> Floats:

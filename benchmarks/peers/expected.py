@@ -70,7 +70,8 @@ class Ours:
         planned = tamis.plan(EPSILON, DELTA, self.keys, tokens=self.tokens)
         most = 4 * planned.mechanism.law.width
         unique, place = np.unique(np.minimum(frequencies, most), return_inverse=True)
-        estimate = np.append(0.0, planned.estimator.frequencies(np.arange(1, most + 1)))
+        highest = most + planned.mechanism.head_start
+        estimate = np.append(0.0, planned.estimator.frequencies(np.arange(1, highest + 1)))
         return _rows(planned.mechanism.law, estimate, unique)[:, place]
 
 

@@ -11,11 +11,13 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from tamis.privacy.curves import GaussianCurve
 from tamis.privacy.guarantee import Guarantee
 from tamis.sampling.schemes import Custom, Everything, Pps, Ppswor, Scheme
-from tamis.weighted.laws import SurvivalLaw
+from tamis.weighted.laws import Law, SurvivalLaw
 from tamis.weighted.mechanism import Mechanism
 from tamis.weighted.tokens import draw
+from tests.plain import gaussian
 
 FALSE_ALARM = 1e-6
 CASES: list[tuple[Scheme, int]] = [
@@ -27,7 +29,7 @@ CASES: list[tuple[Scheme, int]] = [
 ]
 
 
-def p_value(tokens: npt.NDArray[np.int64], frequency: int, law: SurvivalLaw) -> float:
+def p_value(tokens: npt.NDArray[np.int64], frequency: int, law: Law) -> float:
     """Chi-square test of tokens against a row; cells are joined until each expects 20."""
     places, row = law.row(frequency)
     named = tokens[tokens > 0]
@@ -72,6 +74,24 @@ def test_tokens_of_a_mechanism_whose_epsilon_is_two_per_cent_off_are_noticed(
     mechanism = Mechanism(Guarantee(epsilon * wrong, delta), scheme)
     tokens = draw(mechanism, np.full(1_000_000, frequency))
     assert p_value(tokens, frequency, SurvivalLaw(epsilon, delta, scheme)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("frequency", [15, 26])
+def test_tokens_of_several_keys_follow_a_gaussian_curve_with_a_head_start_and_no_other(
+    frequency: int,
+) -> None:
+    mechanism = Mechanism(Guarantee(1.0, 1e-4, 4), Everything())
+    curve = mechanism.curve
+    assert isinstance(curve, GaussianCurve)
+    assert curve.head_start > 0
+    tokens = draw(mechanism, np.full(1_000_000, frequency))
+    parameters = curve.mu, curve.delta, curve.head_start
+    assert p_value(tokens, frequency, gaussian(*parameters)) > FALSE_ALARM
+    for wrong in (0.98, 1.02):
+        law = gaussian(curve.mu * wrong, curve.delta, curve.head_start)
+        assert p_value(tokens, frequency, law) < FALSE_ALARM
+    for start in (curve.head_start - 1, curve.head_start + 1):
+        assert p_value(tokens, frequency, gaussian(curve.mu, curve.delta, start)) < FALSE_ALARM
 
 
 @pytest.mark.slow

@@ -174,6 +174,11 @@ def violates(content: Content) -> bool:
         return True
     if keys == 1:
         return False
+    if ahead := int(rule.get("head_start", 0)):  # all keys are the unit's alone: is one named?
+        table = [int(c, 16) for c in rule["table"]]
+        named = table[min(int(rule["stride"]) * elements + ahead, len(table) - 1)]
+        if -math.expm1(keys * math.log1p(-min(named / U, 1 - 1e-16))) > float(delta) * (1 + 1e-9):
+            return True
     weaker = 1 + (growth - 1) / keys
     worst = sorted(pairs, key=lambda pair: single_loss(pair[0], pair[1], weaker), reverse=True)[:4]
     keys, limit = min(keys, 40), float(delta) + 1e-9  # more than floating point can be off by
@@ -254,6 +259,12 @@ def mutate_grid(rng: random.Random, content: Content) -> None:
             accounting[name] = max(0, int(accounting[name] * math.exp(rng.gauss(0, 0.5))))
 
 
+def mutate_start(rng: random.Random, content: Content) -> None:
+    content["rule"]["head_start"] = max(
+        0, content["rule"].get("head_start", 0) + rng.choice([-1, 1, 1, 2, 5, 100])
+    )
+
+
 def mutate_scheme(rng: random.Random, content: Content) -> None:
     scheme = content["rule"]["scheme"]
     if "tau" in scheme:
@@ -300,6 +311,7 @@ MUTATIONS: list[Callable[[random.Random, Content], None]] = [
     *[mutate_bound] * 3,
     *[mutate_integers] * 5,
     mutate_grid,
+    mutate_start,
     mutate_scheme,
     mutate_tokens,
     mutate_shape,
@@ -490,6 +502,33 @@ def test_a_delta_beyond_one_in_the_accounting_of_a_sample_is_refused() -> None:
     assert not verdict(content)
 
 
+@pytest.mark.parametrize("name", ["six keys, Gaussian", "five keys, two elements, Gaussian"])
+def test_a_longer_head_start_names_too_many_new_keys_and_is_refused(name: str) -> None:
+    content = original(name)
+    assert content["rule"]["head_start"] > 0
+    content["rule"]["head_start"] += 1
+    assert violates(content)
+    assert not verdict(content)
+    content["rule"]["head_start"] -= 2
+    assert verdict(content)
+
+
+@pytest.mark.parametrize("name", ["everything", "fine", "two keys, optimal", "pps", "steps"])
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_head_start_that_would_not_be_checked_is_refused(name: str, start: int) -> None:
+    content = original(name)
+    content["rule"]["head_start"] = start
+    assert not verdict(content)
+
+
+def test_a_head_start_on_a_table_of_one_key_is_refused() -> None:
+    content = original("six keys, Gaussian")
+    content["guarantee"]["keys_per_unit"] = 1
+    assert not verdict(content)
+    content["rule"]["head_start"] = 0
+    assert verdict(content)
+
+
 def test_a_table_with_gaps_is_checked_at_every_shift() -> None:
     content = original("everything")
     law = naive_draw(content["rule"])
@@ -623,7 +662,8 @@ def test_a_certificate_states_the_guarantee_and_the_rule_and_nothing_else() -> N
         assert set(content) == {"format", "version", "guarantee", "rule"}
         assert content["guarantee"] == mechanism.guarantee.describe()
         expected = {"scheme", "tokens", "accounting"}
-        expected |= {"table", "stride"} if "Gaussian" in name else {"growth", "shift", "gift"}
+        drawn = {"table", "stride", "head_start"}
+        expected |= drawn if "Gaussian" in name else {"growth", "shift", "gift"}
         expected |= {"away"} if mechanism.elsewhere else set()
         assert set(content["rule"]) == expected
 

@@ -396,6 +396,102 @@ def test_keys_with_different_shifts_do_not_exceed_the_bound_of_the_largest(
     assert loss([data.draw(either) for _ in range(keys)], epsilon) <= bound
 
 
+# --- keys that are new --------------------------------------------------------------------------
+
+
+def row(law: list[int], frequency: int, ahead: int, tokens: int) -> list[int]:
+    """Words for not named, and for tokens 1, 2, ...: from the definition of the draw."""
+    words = [0] * (tokens + 1)
+    for d, w in enumerate(law):
+        words[max(0, frequency + ahead - d) if frequency else 0] += w
+    return words
+
+
+@settings(max_examples=40, deadline=None)
+@given(factors, st.integers(2, 3), st.integers(1, 2), st.integers(1, 3), st.data())
+def test_no_unit_with_new_and_moved_keys_exceeds_the_bound(
+    linear: list[tuple[int, int]], keys: int, elements: int, ahead: int, data: st.DataObject
+) -> None:
+    """Real rows, whatever each key of the unit was before it came: brute force over all outcomes."""
+    law = normed(log_concave(linear))
+    epsilon = data.draw(st.fractions(Fraction(1, 2), 3, max_denominator=50))
+    named = sum(law[: elements + ahead])
+    bound = verify.new_and_moved(
+        shifted(law, elements), named, keys, epsilon, Fraction("1.04"), 120, 300
+    )
+    pairs: list[Pair] = []
+    for _ in range(keys):
+        before, more = data.draw(st.integers(0, 4)), data.draw(st.integers(0, elements))
+        tokens = before + more + ahead
+        one, other = (row(law, i, ahead, tokens) for i in (before + more, before))
+        pairs.append((one, other))
+    for direction in (pairs, [(q, p) for p, q in pairs]):
+        assert loss(direction, epsilon) <= bound
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "keys", "elements"),
+    [(1.0, 1e-8, 2, 1), (1.0, 1e-8, 4, 1), (1.0, 1e-6, 10, 1), (0.1, 1e-8, 50, 1), (2.0, 1e-4, 5, 3)],
+)
+def test_new_keys_and_moved_keys_may_each_spend_delta_and_hardly_less_is_spent(
+    epsilon: float, delta: float, keys: int, elements: int
+) -> None:
+    """By the closed form of the Gaussian, for every number of new keys."""
+    found = approximate_gaussian(Guarantee(epsilon, delta, keys, elements))
+    assert found is not None
+    curve = found.curve
+    assert curve.head_start > 0
+    levels = [0.0]
+    for _ in range(elements + curve.head_start):
+        levels.append(float(curve.power(levels[-1])))
+    named, gift = levels[-1], levels[elements]
+
+    def spent(new: int) -> float:
+        moved = keys - new
+        rest = 1 - gaussian_delta(curve.mu * elements * math.sqrt(moved), epsilon) if moved else 1
+        return 1 - (1 - named) ** new * (1 - gift) ** moved * rest
+
+    all_ = [spent(new) for new in range(keys + 1)]
+    assert max(all_) <= delta
+    assert min(all_[0], all_[-1]) > 0.97 * delta
+
+
+@pytest.mark.parametrize("keys", [2, 3, 10, 50])
+def test_a_head_start_names_keys_at_lower_frequencies(keys: int) -> None:
+    """And with less noise for all others."""
+    guarantee = Guarantee(1.0, 1e-8, keys)
+    found = approximate_gaussian(guarantee)
+    assert found is not None
+    ahead, plain = composition._best_gaussians(guarantee)
+    assert (found.curve.head_start, plain.head_start) == (ahead.head_start, 0)
+    assert found.curve.mu > plain.mu
+    assert found.half < Composition(plain, {}).half
+
+
+@settings(max_examples=50, deadline=None)
+@given(weights, st.integers(1, 6), st.fractions(Fraction(1, 4), 4, max_denominator=20))
+def test_no_delta_is_above_the_moments(values: list[int], times: int, epsilon: Fraction) -> None:
+    x, fall = verify.powers(Fraction("1.05"), 60, 400)
+    mass, beyond = verify._worse(shifted(normed(values), 1), x)
+    bounds = verify._moments(mass, beyond, x, times, epsilon)
+    assert bounds[0] == 0
+    for n in range(1, times + 1):
+        law, lost = verify._power(mass, beyond, n, 400)
+        delta = min(Fraction(1), verify._excess(law, lost, epsilon, fall))
+        assert delta <= Fraction(bounds[n] + 9, 1 << verify._F)
+
+
+def test_the_moments_of_many_losses_are_not_far_above_delta() -> None:
+    curve = GaussianCurve(0.05, 1e-12)
+    pair = shifted(law_of(exact.gaussian_table(curve)), 1)
+    grid = composition._grid(curve, Guarantee(1.0, 1e-8, 12))
+    x, _ = verify.powers(Fraction(grid["base"]), grid["span"], grid["reach"])
+    bounds = verify._moments(*verify._worse(pair, x), x, 12, Fraction(1))
+    for n in (6, 9, 12):
+        true = gaussian_delta(0.05 * math.sqrt(n), 1.0)
+        assert true < bounds[n] / 2**verify._F < 10 * (true + n * 1e-12)
+
+
 @pytest.mark.parametrize(
     ("mu", "delta", "keys", "epsilon"),
     [(0.05, 1e-8, 10, 0.3), (0.05, 1e-8, 20, 0.5), (0.02, 1e-7, 30, 0.2), (0.1, 1e-6, 5, 0.5)],

@@ -132,8 +132,13 @@ def test_of_equally_likely_frequencies_the_lowest_is_taken() -> None:
 
 @pytest.mark.parametrize(
     "law",
-    [gaussian(0.3, 1e-6), SurvivalLaw(1.0, 1e-6, Everything()), SurvivalLaw(1.0, 1e-6, Pps(0.1))],
-    ids=["gaussian", "histogram", "pps"],
+    [
+        gaussian(0.3, 1e-6),
+        gaussian(0.3, 1e-7, 3),
+        SurvivalLaw(1.0, 1e-6, Everything()),
+        SurvivalLaw(1.0, 1e-6, Pps(0.1)),
+    ],
+    ids=["gaussian", "head start", "histogram", "pps"],
 )
 def test_high_tokens_are_one_shift(law: Law) -> None:
     far = np.array([10**3, 10**6, 10**12, 10**15])
@@ -229,6 +234,29 @@ def laws(draw: st.DrawFn) -> SurvivalLaw:
     return SurvivalLaw(draw(st.floats(0.3, 6)), delta, scheme)
 
 
+@pytest.mark.parametrize("kind", [MaximumLikelihood, Centred, BiasedDown])
+@pytest.mark.parametrize("start", [1, 3, 7])
+def test_with_a_head_start_a_key_is_one_that_is_more_frequent(start: int, kind: Kind) -> None:
+    """Means from the rows without a head start: what is estimated is the frequency all the same."""
+    plain, law = gaussian(0.5, 1e-3), gaussian(0.5, 1e-3, start)
+    i = np.arange(1, 80)
+    values = kind(law).values(np.arange(1, 80 + start))
+    rows = [plain.row(int(n) + start) for n in i]
+    means = np.array([row @ values[tokens - 1] for tokens, row in rows])
+    np.testing.assert_allclose(moments(law, kind(law), i).mean, means, rtol=1e-12)
+    far = moments(law, kind(law), [1000])
+    if kind is Centred:
+        assert abs(far.bias[0]) < 1e-9
+    if kind is BiasedDown:
+        assert np.all(means <= i * (1 + 1e-12))
+    assert abs(far.bias[0]) < 30
+
+
+def test_with_a_head_start_the_unbiased_estimator_has_no_bias() -> None:
+    law, i = gaussian(1.5, 0.05, 2), np.arange(1, 6)
+    assert np.abs(moments(law, Unbiased(law), i).bias).max() < 1e-6
+
+
 @settings(max_examples=40, deadline=None)
 @given(laws())
 def test_biased_down_never_over_estimates_under_any_scheme(law: SurvivalLaw) -> None:
@@ -242,6 +270,7 @@ def test_biased_down_never_over_estimates_under_any_scheme(law: SurvivalLaw) -> 
         *(SurvivalLaw(epsilon, delta, Everything()) for epsilon, delta in BUDGETS),
         SurvivalLaw(1.0, 1e-14, Everything()),
         gaussian(0.3, 1e-6),
+        gaussian(0.4, 1e-5, 2),
         DrawLaw(np.array([0.0, 0.4, 0.5, 0.9, 1.0])),
     ],
     ids=lambda law: f"{type(law).__name__}-{law.width}",
@@ -370,8 +399,13 @@ def test_moments_are_the_sums_of_section_7(
         (SurvivalLaw(0.3, 0.01, Ppswor(0.02)), SurvivalLaw(0.3, 0.01, Ppswor(0.0206)), 12),
         (SurvivalLaw(0.3, 0.01, Ppswor(0.02)), SurvivalLaw(0.3, 0.01, Ppswor(0.0206)), 45),
         (gaussian(0.3, 1e-3), gaussian(0.309, 1e-3), 12),
+        (gaussian(0.3, 1e-3, 3), gaussian(0.309, 1e-3, 3), 9),
+        (gaussian(0.3, 1e-3, 3), gaussian(0.3, 1e-3, 2), 45),
     ],
-    ids=["histogram-12", "histogram-45", "steps-45", "ppswor-12", "ppswor-45", "gaussian-12"],
+    ids=[
+        *("histogram-12", "histogram-45", "steps-45", "ppswor-12", "ppswor-45", "gaussian-12"),
+        *("head-start-9", "head-start-45"),
+    ],
 )
 def test_simulation_accepts_the_moments_and_rejects_those_of_a_law_3_percent_off(
     right: Law, wrong: Law, i: int
@@ -379,7 +413,7 @@ def test_simulation_accepts_the_moments_and_rejects_those_of_a_law_3_percent_off
     """|z| > 5 by chance: less than 1e-6 for each of the two averages."""
     rule, n = MaximumLikelihood(right), 1_000_000
     tokens = drawn(right.row(i), n, np.random.default_rng(7)).astype(np.int64)
-    estimates = np.append(0.0, rule.values(np.arange(1, i + 1)))[tokens]
+    estimates = np.append(0.0, rule.values(np.arange(1, i + right.head_start + 1)))[tokens]
 
     def surprise(law: Law) -> float:
         m = moments(law, rule, [i])
@@ -391,7 +425,7 @@ def test_simulation_accepts_the_moments_and_rejects_those_of_a_law_3_percent_off
 
 
 def test_a_frequency_of_1e12_costs_no_digits() -> None:
-    for law in (gaussian(0.3, 1e-6), SurvivalLaw(1.0, 1e-6, Everything())):
+    for law in (gaussian(0.3, 1e-6), gaussian(0.3, 1e-6, 2), SurvivalLaw(1.0, 1e-6, Everything())):
         m = moments(law, MaximumLikelihood(law), [10**4, 10**12])
         assert m.bias[1] == pytest.approx(m.bias[0], rel=1e-9)
         assert m.variance[1] == pytest.approx(m.variance[0], rel=1e-9)

@@ -38,13 +38,15 @@ LAWS: list[Law] = [
     *(SurvivalLaw(0.3, 1e-3, scheme) for scheme in SCHEMES),
     *(SurvivalLaw(4.0, 0.2, scheme) for scheme in SCHEMES),
     gaussian(0.3, 1e-6),
+    gaussian(0.3, 1e-7, 3),
     gaussian(1.5, 1e-3),
+    gaussian(1.5, 1e-3, 1),
     DrawLaw(np.array([0.0, 0.25, 0.5, 0.75, 1.0])),
 ]
 
 
 def named(law: Law) -> str:
-    scheme = law.scheme.rule() if isinstance(law, SurvivalLaw) else ""
+    scheme = law.scheme.rule() if isinstance(law, SurvivalLaw) else law.head_start
     return f"{type(law).__name__}-{law.width}-{scheme}"
 
 
@@ -53,12 +55,14 @@ def covered(law: Law, last: int, *coverages: float) -> Floats:
 
     Where i is never reported it is 1.
     """
-    ends = [intervals(law, np.arange(1, last + 1), c) for c in coverages]
+    ahead = law.head_start
+    ends = [intervals(law, np.arange(1, last + ahead + 1), c) for c in coverages]
     out = np.ones((len(coverages), last))
     for i, row in enumerate(bands.rows(law, np.arange(1, last + 1)), start=1):
         if row.sum() > 0:
             for n, (low, high) in enumerate(ends):
-                inside = (low[i - len(row) : i] <= i) & (i <= high[i - len(row) : i])
+                mine = slice(i + ahead - len(row), i + ahead)
+                inside = (low[mine] <= i) & (i <= high[mine])
                 out[n, i - 1] = row[inside].sum() / row.sum()
     return out
 
@@ -158,6 +162,7 @@ def test_the_gaussian_curve_has_the_width_of_normal_theory(
         SurvivalLaw(0.1, 1e-3, Pps(0.002)),
         SurvivalLaw(0.1, 1e-3, Ppswor(0.002)),
         gaussian(0.05, 1e-6),
+        gaussian(0.05, 1e-6, 4),
     ],
     ids=named,
 )

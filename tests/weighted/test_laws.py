@@ -366,6 +366,35 @@ def test_a_higher_frequency_never_lowers_the_token(
     assert len(low[0]) <= law.width
 
 
+@pytest.mark.parametrize("start", [0, 1, 3])
+def test_a_head_start_adds_to_the_frequency_of_keys_that_occur_and_of_no_other(start: int) -> None:
+    """From the definition: token = frequency + start - D, and not named if that is below 1."""
+    cumulative = np.array([0.0, 0.1, 0.3, 0.7, 0.9, 1.0])
+    law, mass = DrawLaw(cumulative, start), np.diff(cumulative)
+    probability = np.zeros((40, 50))
+    for i in range(1, 40):
+        for d, p in enumerate(mass):
+            probability[i, max(0, i + start - d)] += p
+    probability[0, 0] = 1
+    named = 1 - probability[:, 0]
+    np.testing.assert_allclose(law.reporting(np.arange(-3, 40))[3:], named, atol=1e-15)
+    assert not law.reporting([-3, -1, 0]).any()
+    for i in range(1, 40):
+        tokens, row = law.row(i)
+        np.testing.assert_allclose(row, probability[i, tokens], atol=1e-15)
+        assert row.sum() == pytest.approx(named[i])
+    said = law.columns([1, 2, 3, 4, 20])
+    for n, j in enumerate([1, 2, 3, 4, 20]):
+        i = said.frequencies[n]
+        inside = np.where(i > 0, i, 0)
+        occurs = i > 0
+        np.testing.assert_allclose(said.exactly[n], probability[inside, j] * occurs, atol=1e-15)
+        above = probability[inside, j + 1 :].sum(axis=1) * occurs
+        np.testing.assert_allclose(said.above[n], above, atol=1e-15)
+        np.testing.assert_allclose(said.reporting[n], named[inside], atol=1e-15)
+        assert probability[1:, j].sum() == pytest.approx(said.exactly[n].sum())
+
+
 def test_width_in_floating_point_bounds_the_integers() -> None:
     for epsilon, delta in ((0.1, 1e-9), (0.3, 1e-4), (1.0, 1e-6), (5.0, 1e-3)):
         law = SurvivalLaw(epsilon, delta, Pps(0.01))

@@ -107,8 +107,13 @@ def test_concordance_is_the_double_sum_over_tokens(
 
 @pytest.mark.parametrize(
     "law",
-    [gaussian(0.3, 1e-3), SurvivalLaw(1.0, 1e-3, Pps(0.001)), SurvivalLaw(1.0, 1e-3, STEPS)],
-    ids=["gaussian", "pps", "steps"],
+    [
+        gaussian(0.3, 1e-3),
+        gaussian(0.3, 1e-3, 2),
+        SurvivalLaw(1.0, 1e-3, Pps(0.001)),
+        SurvivalLaw(1.0, 1e-3, STEPS),
+    ],
+    ids=["gaussian", "head start", "pps", "steps"],
 )
 def test_frequencies_without_a_common_token_are_ordered_unless_the_higher_is_missing(
     law: Law,
@@ -221,8 +226,9 @@ def test_far_pairs_share_no_fine_token() -> None:
         SurvivalLaw(0.5, 1e-3, Ppswor(0.01)),
         SurvivalLaw(1.0, 1e-3, STEPS),
         gaussian(0.4, 1e-4),
+        gaussian(0.4, 1e-4, 3),
     ],
-    ids=["histogram", "ppswor", "steps", "gaussian"],
+    ids=["histogram", "ppswor", "steps", "gaussian", "head start"],
 )
 def test_kendall_is_the_mean_over_pairs_of_different_frequency(law: Law) -> None:
     w = [3, 3, 3, 18, 19, 19, 40, 41, 200, 10**6, 10**6]

@@ -87,6 +87,28 @@ def test_any_word_at_any_frequency_gets_the_token_of_the_integers(
     assert token_of(mech, frequency, word) == expected
 
 
+@pytest.mark.parametrize(("epsilon", "keys", "elements"), [(1.0, 10, 1), (3.0, 5, 2)])
+def test_with_a_head_start_words_on_either_side_of_every_integer_get_their_tokens(
+    epsilon: float, keys: int, elements: int
+) -> None:
+    mech = Mechanism(Guarantee(epsilon, 1e-5, keys, elements), Everything())
+    table, start = mech.draw[0], mech.head_start
+    assert start > 0
+    for i in (1, 2, 9, 10**12):
+        for d in range(1, len(table), 3):
+            for word, less in ((table[d] - 1, d - 1), (min(table[d], U - 1), d)):
+                expected = i + start - min(less, len(table) - 2)
+                assert token_of(mech, i, word) == max(0, expected)
+
+
+def test_a_key_that_does_not_occur_has_no_head_start() -> None:
+    mech = Mechanism(Guarantee(1.0, 1e-5, 10), Everything())
+    assert mech.head_start > 0
+    words = [0, 1, mech.draw[0][1] - 1, mech.draw[0][mech.head_start] - 1]
+    assert [token_of(mech, 0, word) for word in words] == [0] * 4
+    assert token_of(mech, 1, 0) == 1 + mech.head_start
+
+
 @pytest.mark.parametrize("error", [None, 0.0, 2.0**-50])
 @pytest.mark.parametrize("scheme", SCHEMES[1:], ids=repr)
 def test_arrays_are_drawn_as_the_integers_say_key_by_key(

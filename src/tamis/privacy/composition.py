@@ -44,6 +44,9 @@ _LEAST_DELTA = 2.0**-112  # for each element of a key, so that no value of a dra
 _LEAST_EPSILON = 2e-5  # so that the growth exceeds 1 + 2^-16
 OPTIMAL_KEYS = 1000  # the most that are composed optimally
 MANY_KEYS = 10_000  # the most that are composed on a grid
+_HEAD_STARTS = (1, 2, 3, 5)
+_AHEAD_KEYS = 100  # the most for which a head start is looked for: it names ever fewer keys more
+_FAR = 2.0  # standard deviations of a head start, beyond which the gift hardly counts any more
 _STEPS = 12  # grid steps per mu: joining the curve by straight lines then costs 0.1 % of mu
 
 
@@ -197,29 +200,32 @@ def approximate_gaussian(
     """
     if _table_length(guarantee) > _LARGEST_TABLE:
         return None
-    mu, delta0 = _best_gaussian(guarantee)
+    found = _best_gaussians(guarantee)
     for factor in _SHRINK:
-        curve = GaussianCurve(mu * factor, delta0 * factor)
-        if half_frequency(curve) >= rival:
+        tight = [GaussianCurve(c.mu * factor, c.delta * factor, c.head_start) for c in found]
+        curves = [curve for curve in tight if half_frequency(curve) < rival]
+        if not curves:
             return None
-        accounting = _grid(curve, guarantee)
-        rule = {
-            "table": [hex(c) for c in gaussian_table(curve)],
-            "stride": 1,
-            "accounting": accounting,
-        }
-        try:
-            verify.check_draw(
-                rule,
-                exactly(guarantee.epsilon),
-                exactly(guarantee.delta),
-                guarantee.keys_per_unit,
-                guarantee.elements_per_key,
-            )
-        except verify.Refused:
-            continue
-        return Composition(curve, accounting)
+        for curve in curves:
+            accounting = _grid(curve, guarantee)
+            if _certified(curve, accounting, guarantee):
+                return Composition(curve, accounting)
     return None
+
+
+def _certified(curve: GaussianCurve, accounting: dict[str, Any], guarantee: Guarantee) -> bool:
+    rule = {
+        "table": [hex(c) for c in gaussian_table(curve)],
+        "stride": 1,
+        "head_start": curve.head_start,
+        "accounting": accounting,
+    }
+    promised = exactly(guarantee.epsilon), exactly(guarantee.delta)
+    try:
+        verify.check_draw(rule, *promised, guarantee.keys_per_unit, guarantee.elements_per_key)
+    except verify.Refused:
+        return False
+    return True
 
 
 def _table_length(guarantee: Guarantee) -> float:
@@ -229,23 +235,48 @@ def _table_length(guarantee: Guarantee) -> float:
     return 2 * abs(float(ndtri(guarantee.delta / (2 * k * m)))) / mu
 
 
-def _best_gaussian(guarantee: Guarantee) -> tuple[float, float]:
-    """Share delta between the gift and the Gaussian part so that one half is reached first."""
-    shares = np.linspace(0.02, 0.98, 49)
-    options = [_gaussian(guarantee, float(share)) for share in shares]
-    mu, delta0 = np.array([o[0] for o in options]), np.array([o[1] for o in options])
-    level = np.zeros(len(shares))
-    while (level < 0.5).all():
-        level = delta0 + (1 - delta0) * ndtr(ndtri(np.minimum(1, level / (1 - delta0))) + mu)
-    return options[int(np.argmax(level))]
+def _best_gaussians(guarantee: Guarantee) -> list[GaussianCurve]:
+    """Those with which one half is reached first: of all, and of those without a head start."""
+    options = [_shared(guarantee, float(share)) for share in np.linspace(0.02, 0.98, 49)]
+    plain = len(options)
+    if 1 < guarantee.keys_per_unit <= _AHEAD_KEYS:
+        options += filter(None, (_ahead(guarantee, start) for start in _HEAD_STARTS))
+    mu, delta0, start = np.array([(c.mu, c.delta, c.head_start) for c in options]).T
+    level, step = np.zeros(len(options)), 0
+    while step < start.max() or (level < 0.5).all():  # those with a long head start begin early
+        begun = step >= start.max() - start
+        further = delta0 + (1 - delta0) * ndtr(ndtri(np.minimum(1, level / (1 - delta0))) + mu)
+        level, step = np.where(begun, further, level), step + 1
+    first, best = int(np.argmax(level[:plain])), int(np.argmax(level))
+    return [options[n] for n in sorted({best, first}, reverse=True)]
 
 
-def _gaussian(guarantee: Guarantee, share: float) -> tuple[float, float]:
+def _shared(guarantee: Guarantee, share: float) -> GaussianCurve:
+    """A share of delta is for the gift, which a key needs that is new, and the rest for moves."""
     k, m, epsilon = guarantee.keys_per_unit, guarantee.elements_per_key, guarantee.epsilon
     gift = -math.expm1(math.log1p(-guarantee.delta * share) / k)
     mu = gaussian_mu(epsilon, guarantee.delta * (1 - share))
     mu /= m * math.sqrt(k)
-    return mu, _first_gift(mu, gift, m)
+    return GaussianCurve(mu, _first_gift(mu, gift, m))
+
+
+def _ahead(guarantee: Guarantee, start: int) -> GaussianCurve | None:
+    """New keys may spend delta, and moved ones too: None where the gift is too small for words.
+
+    A key that is new is named with probability h^(m + start)(0), and a moved one gives h^m(0) away.
+    """
+    k, m, epsilon = guarantee.keys_per_unit, guarantee.elements_per_key, guarantee.epsilon
+    curve, moves = GaussianCurve(0.0, 0.0), guarantee.delta
+    for _ in range(3):  # the gift is a small part of delta
+        mu = gaussian_mu(epsilon, moves) / (m * math.sqrt(k))
+        if start * mu > _FAR:
+            return None
+        curve = GaussianCurve(mu, _first_gift(mu, guarantee.delta / k, m + start), start)
+        gift = _after(curve, m)
+        moves = guarantee.delta - k * gift
+        if moves < guarantee.delta / 4 or gift < 2.0**-100:
+            return None
+    return curve
 
 
 def _first_gift(mu: float, gift: float, m: int) -> float:
@@ -254,14 +285,19 @@ def _first_gift(mu: float, gift: float, m: int) -> float:
         return gift
 
     def excess(log_delta: float) -> float:
-        level = np.zeros(1)
-        for _ in range(m):
-            level = GaussianCurve(mu, math.exp(log_delta)).power(level)
-        return math.log(level[0]) - math.log(gift)
+        return math.log(_after(GaussianCurve(mu, math.exp(log_delta)), m)) - math.log(gift)
 
     return math.exp(
         scipy.optimize.brentq(excess, math.log(gift) - math.log(m) - 60, math.log(gift))
     )
+
+
+def _after(curve: GaussianCurve, steps: int) -> float:
+    """h applied so often to 0."""
+    level = np.zeros(1)
+    for _ in range(steps):
+        level = curve.power(level)
+    return float(level[0])
 
 
 def _grid(curve: GaussianCurve, guarantee: Guarantee) -> dict[str, Any]:

@@ -38,10 +38,16 @@ class GaussianCurve:
 
     The trade-off of telling N(0, 1) from N(mu, 1), given away with probability delta0. Composing k
     of them multiplies mu by sqrt(k). Reference: Dong, Roth, Su (2022), section 2.
+
+    ``head_start``: a key is drawn as if it occurred so many times more than it does. That changes
+    nothing between keys that occur, and names a key that occurs once with more than delta0: a key
+    of a unit is new or it is not, so what new ones cost need not be paid by the others
+    (docs/proofs.md, section 7).
     """
 
     mu: float
     delta: float
+    head_start: int = 0
 
     def power(self, level: npt.ArrayLike) -> Floats:
         s = np.minimum(np.asarray(level, dtype=np.float64) / (1 - self.delta), 1.0)
@@ -53,7 +59,8 @@ class GaussianCurve:
         return np.asarray((1 - self.delta) * ndtr(ndtri(s) - self.mu))
 
     def describe(self) -> str:
-        return f"Gaussian mu = {self.mu:.6g}, delta0 = {self.delta:.6g} per key"
+        start = f", head start {self.head_start}" if self.head_start else ""
+        return f"Gaussian mu = {self.mu:.6g}, delta0 = {self.delta:.6g} per key{start}"
 
 
 Curve = ApproximateCurve | GaussianCurve
@@ -61,10 +68,10 @@ Curve = ApproximateCurve | GaussianCurve
 
 def half_frequency(curve: Curve) -> int:
     """The lowest frequency at which a key is reported with probability one half or more."""
-    level, frequency = np.zeros(1), 0
+    level, steps = np.zeros(1), 0
     while level[0] < 0.5:
-        level, frequency = curve.power(level), frequency + 1
-    return frequency
+        level, steps = curve.power(level), steps + 1
+    return max(1, steps - (curve.head_start if isinstance(curve, GaussianCurve) else 0))
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:

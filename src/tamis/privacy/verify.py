@@ -377,8 +377,61 @@ def grid_composition(
     grid. Losses are added by multiplying polynomials, as long decimals (docs/proofs.md, section 7).
     """
     x, fall = powers(base, span, reach)
+    return _excess(*_power(*_worse(pair, x), times, reach), total, fall)
+
+
+def _worse(pair: tuple[list[int], list[int]], x: list[int]) -> tuple[list[int], int]:
+    """The law on the grid of the worse direction of a pair."""
     curve = [v // U + 1 for v in map(max, _hockeys(*pair, x), _hockeys(*pair[::-1], x))]
-    return _excess(*_power(*_losses(curve, x), times, reach), total, fall)
+    return _losses(curve, x)
+
+
+def new_and_moved(
+    pair: tuple[list[int], list[int]],
+    named: int,
+    keys: int,
+    total: Fraction,
+    base: Fraction,
+    span: int,
+    reach: int,
+) -> Fraction:
+    """A bound on delta at epsilon = total for a unit that has n of its keys alone, for every n.
+
+    One of these is named for ``named`` of the U words, and never without the unit; each of the
+    other keys is a pair, as in `grid_composition`. Of all and of all but one the law is computed;
+    that of fewer has no larger delta, and none above a moment of the loss (docs/proofs.md, section
+    7).
+    """
+    need(1 < keys <= 1000, "a head start is for 2 to 1,000 keys")
+    x, fall = powers(base, span, reach)
+    law = _worse(pair, x)
+    others = _power(*law, keys - 1, reach)
+    every = _sum([others, law], reach)
+    fewer, most = (int(_excess(*one, total, fall) * (1 << _F)) for one in (others, every))
+    moved = [min(fewer, bound) for bound in _moments(*law, x, keys - 1, total)] + [most]
+    return Fraction(max((n * named << _F - 128) + moved[keys - n] for n in range(keys + 1)), 1 << _F)
+
+
+def _moments(mass: list[int], beyond: int, x: list[int], times: int, total: Fraction) -> list[int]:
+    """Bounds on delta at epsilon = total of a sum of n losses, for n from 0 to ``times``.
+
+    For every t, 1 - e^(total - loss) <= e^(t (loss - total)) t^t / (t + 1)^(t + 1).
+    """
+    one = 1 << _F
+    bounds, fall = [0] + [one] * times, one * one // exp_bounds(total)[0] + 1
+    for t in (1, 3):
+        grown, fallen = [v**t >> _F * (t - 1) for v in x], (fall**t >> _F * (t - 1)) + 1
+        least = 0
+        while t <= 1 << 12 and least <= one:
+            over = (m * (v + (v >> 100) + (1 << 20)) for m, v in zip(mass, grown, strict=True))
+            each, least = (sum(over) >> _F) + 1, t**t * fallen // (t + 1) ** (t + 1) + 1
+            for n in range(1, times + 1):
+                least = (least * each >> _F) + 1
+                bounds[n] = min(bounds[n], least + n * beyond)
+                if least > one:
+                    break
+            t, grown, fallen = 2 * t, [v * v >> _F for v in grown], (fallen * fallen >> _F) + 1
+    return bounds
 
 
 def powers(base: Fraction, span: int, reach: int) -> tuple[list[int], list[int]]:
@@ -553,6 +606,7 @@ def check_draw(
     table, stride = draw_table(rule)
     law, accounting = [b - a for a, b in pairwise(table)], rule["accounting"]
     if accounting["name"] == "optimal":
+        need("head_start" not in rule, "a head start is for composition on a grid")
         step, given = budget(accounting["element"])
         one, other = law + [0] * stride, [0] * stride + law
         M, words = exp_bounds(step)[0], int(given * U) << 256
@@ -565,9 +619,11 @@ def check_draw(
     span, reach = whole(accounting["span"], 5000), whole(accounting["reach"], 15_000)
     few = keys <= 10_000 and stride * elements <= CELLS // 10
     need(few, "a unit has too many keys or elements for a grid")
-    shift = [0] * (stride * elements)  # the largest shift is the worst (section 7)
-    pair = (law + shift, shift + law)
-    spent = grid_composition(pair, keys, epsilon, number(accounting["base"]), span, reach)
+    most, ahead = stride * elements, whole(rule["head_start"], CELLS // 10, least=0)
+    shift = [0] * most  # the largest shift is the worst (section 7)
+    pair, grid = (law + shift, shift + law), (epsilon, number(accounting["base"]), span, reach)
+    named = table[min(most + ahead, len(law))]
+    spent = new_and_moved(pair, named, keys, *grid) if ahead else grid_composition(pair, keys, *grid)
     need(spent <= delta, "a unit spends more than is promised")
     return f"{keys} keys composed: a unit spends {decimals(spent / delta)} of delta"
 
@@ -576,6 +632,7 @@ def check_sampled(
     rule: dict[str, Any], epsilon: Fraction, delta: Fraction, keys: int, elements: int
 ) -> str:
     """A sampling scheme: neighbouring rows one by one, then what a unit changes in all."""
+    need("head_start" not in rule, "a head start is for composition on a grid")
     step, given = budget(rule["accounting"]["element"])
     M, away = exp_bounds(step)[0] >> 128, integer(rule["away"]) if "away" in rule else -1
     said = check_rows(survival(rule), M, 128, int(given * U), away, rule["tokens"] == "fine")

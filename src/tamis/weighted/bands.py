@@ -1,6 +1,7 @@
 """A law piece by piece: columns that fit in memory, and rows of ascending frequencies.
 
-The probabilities pi_ij form a band: token j only comes from frequencies j, ..., j + width - 1.
+The probabilities pi_ij form a band: token j only comes from frequencies j, ..., j + width - 1, less
+the head start of the law.
 Where pi has reached its last value, every row and every column is a shift of the one before, and
 one of them serves for all.
 """
@@ -25,20 +26,20 @@ _FAR = 2**62  # a frequency at which every scheme has reached its last value
 
 
 def offsets(law: Law, tokens: Ints, look: Callable[[Column], Ints]) -> Ints:
-    """look(column) for every token, where ``look`` gives distances of frequencies from the token.
+    """How far from every token the frequencies are whose places in its column ``look`` gives.
 
     Equal tokens, and tokens whose columns are shifts of one another, are looked at once.
     """
     distinct, place = np.unique(tokens, return_inverse=True)
-    alike = _settled(law, distinct - 1)
+    alike = _settled(law, distinct - 1 - law.head_start)
     found = [look(column) for column in _columns(law, distinct[: alike + 1])]
-    return np.concatenate(found)[np.minimum(place, alike)]
+    return np.concatenate(found)[np.minimum(place, alike)] - law.head_start
 
 
 def each_column(law: Law, first: int, last: int) -> Iterator[tuple[Floats, Floats]]:
-    """(pi_ij, S_i(j)) over i = j, j + 1, ..., for j = first, ..., last."""
+    """(pi_ij, S_i(j)) over the frequencies i of a column, for j = first, ..., last."""
     tokens = np.arange(first, last + 1)
-    alike = _settled(law, tokens - 1)
+    alike = _settled(law, tokens - 1 - law.head_start)
     for column in _columns(law, tokens[: alike + 1]):
         exactly, above = column.exactly, column.above
         yield from zip(exactly, above, strict=True)
@@ -46,7 +47,7 @@ def each_column(law: Law, first: int, last: int) -> Iterator[tuple[Floats, Float
 
 
 def rows(law: Law, frequencies: Ints) -> Iterator[Floats]:
-    """pi_ij for each of the ascending frequencies i: the last ``width`` tokens, up to j = i."""
+    """pi_ij for each of the ascending frequencies i: its last ``width`` tokens."""
     if not isinstance(law, SurvivalLaw):
         yield from (law.row(int(i))[1] for i in frequencies)
         return

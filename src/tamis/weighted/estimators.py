@@ -164,7 +164,7 @@ class _Progress:
     def __init__(self, rule: _Sequential) -> None:
         self.rule = rule
         self.values = np.empty(0)
-        self.ahead = rule.start(np.arange(1, rule.law.width + 1))
+        self.ahead = rule.start(self._frequencies(0, rule.law.width))
 
     def upto(self, last: int) -> Floats:
         if last > self.rule.limit:
@@ -177,9 +177,13 @@ class _Progress:
             self._extend(last)
         return self.values
 
+    def _frequencies(self, after: int, last: int) -> Ints:
+        """What the columns of tokens begin with; 0 where a head start is before all that occur."""
+        return np.maximum(np.arange(after + 1, last + 1) - self.rule.law.head_start, 0)
+
     def _extend(self, last: int) -> None:
         done, width = len(self.values), self.rule.law.width
-        beyond = self.rule.start(np.arange(done + width + 1, last + width + 1))
+        beyond = self.rule.start(self._frequencies(done + width, last + width))
         known, new = np.concatenate([self.ahead, beyond]), np.empty(last - done)
         value = float(self.values[-1]) if done else 0.0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -293,7 +297,7 @@ def _moments(law: Law, estimator: Estimator, i: Ints) -> Floats:
     truth, reported = estimator.g(i.astype(np.float64)), law.reporting(i)
     # Differences are taken from the likelier of g(i) and 0, so that few digits cancel.
     centre = np.where(reported > 0.5, truth, 0.0)
-    tokens, ends = _tokens_of(i, law.width)
+    tokens, ends = _tokens_of(i + law.head_start, law.width)
     values = estimator.values(tokens)
     first, second = np.empty((2, len(i)))
     for n, row in enumerate(bands.rows(law, i)):
@@ -306,7 +310,7 @@ def _moments(law: Law, estimator: Estimator, i: Ints) -> Floats:
 
 
 def _tokens_of(i: Ints, width: int) -> tuple[Ints, Ints]:
-    """All tokens of ascending rows, each once and in order; and where each row ends among them."""
+    """All tokens of rows with ascending highest tokens i, in order; and where each row ends."""
     before = np.append(0, i[:-1])
     starts = np.maximum(before, i - width) + 1
     ends = np.cumsum(i - starts + 1)

@@ -25,7 +25,10 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Column:
-    """What tokens say: a row per token j, a column per frequency j, j+1, ... it can come from."""
+    """What tokens say: a row per token j, a column per frequency that it can come from.
+
+    These are j, j+1, ..., or with a head start s: j-s, j-s+1, ..., and all is 0 below frequency 1.
+    """
 
     frequencies: Ints  # (n, width)
     reporting: Floats  # pi_i
@@ -39,12 +42,14 @@ class Column:
 
 
 class Law(ABC):
-    """The probabilities of a mechanism. Tokens above the frequency never occur."""
+    """The probabilities of a mechanism. Tokens above frequency + head_start never occur."""
+
+    head_start: int = 0
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """No row has more tokens than this: token j only comes from frequencies j..j+width-1."""
+        """No row has more tokens: token j comes from frequencies j..j+width-1, less head_start."""
 
     @abstractmethod
     def reporting(self, frequency: npt.ArrayLike) -> Floats:
@@ -61,9 +66,10 @@ class Law(ABC):
 
 @dataclass(frozen=True)
 class DrawLaw(Law):
-    """Nothing is sampled away: token = frequency - D, and cumulative[d] = Pr[D < d]."""
+    """Nothing is sampled away: token = frequency + head_start - D; cumulative[d] = Pr[D < d]."""
 
     cumulative: Floats
+    head_start: int = 0
 
     @property
     def width(self) -> int:
@@ -74,24 +80,25 @@ class DrawLaw(Law):
         return np.diff(self.cumulative)
 
     def reporting(self, frequency: npt.ArrayLike) -> Floats:
-        place = np.clip(np.asarray(frequency, dtype=np.int64), 0, self.width)
+        i = np.asarray(frequency, dtype=np.int64)
+        place = np.clip(np.where(i > 0, i + self.head_start, 0), 0, self.width)
         return np.asarray(self.cumulative[place])
 
     def columns(self, tokens: npt.ArrayLike) -> Column:
         j = np.atleast_1d(np.asarray(tokens, dtype=np.int64))
-        steps = np.arange(self.width)
-        shape = (len(j), self.width)
-        frequencies = j[:, None] + steps
+        frequencies = j[:, None] - self.head_start + np.arange(self.width)
+        occurs = frequencies > 0
         return Column(
             frequencies,
             self.reporting(frequencies),
-            np.broadcast_to(self.cumulative[1:], shape),
-            np.broadcast_to(self.cumulative[:-1], shape),
+            np.where(occurs, self.cumulative[1:], 0.0),
+            np.where(occurs, self.cumulative[:-1], 0.0),
         )
 
     def row(self, frequency: int) -> tuple[Ints, Floats]:
-        draws = np.arange(min(frequency, self.width))
-        return frequency - draws[::-1], self._mass[draws[::-1]]
+        highest = frequency + self.head_start
+        draws = np.arange(min(highest, self.width))
+        return highest - draws[::-1], self._mass[draws[::-1]]
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,11 @@ class Mechanism:
             return exact.gaussian_table(self.curve), 1
         return self.integers.fine_draw() if self.tokens == "fine" else (self.integers.draw(), 1)
 
+    @property
+    def head_start(self) -> int:
+        """What is added to the frequency of a key that occurs before the draw is taken off."""
+        return self.curve.head_start if isinstance(self.curve, GaussianCurve) else 0
+
     @cached_property
     def stride(self) -> int:
         """Pieces per unit of frequency in the numbering of tokens: 1 for whole tokens."""
@@ -94,7 +99,8 @@ class Mechanism:
             "accounting": self._composition.accounting,
         }
         if isinstance(self.curve, GaussianCurve):
-            return rule | {"table": [hex(c) for c in self.draw[0]], "stride": 1}
+            table = [hex(c) for c in self.draw[0]]
+            return rule | {"table": table, "stride": 1, "head_start": self.head_start}
         integers = self.integers
         rule |= {"growth": hex(integers.M), "shift": integers.k, "gift": hex(integers.D)}
         return rule | ({"away": hex(self._away)} if self._away >= 0 else {})
@@ -108,7 +114,8 @@ class Mechanism:
         """The law of whole tokens in floating point."""
         if self.everything:
             table, stride = self.draw
-            return DrawLaw(np.array([_ratio(c) for c in table[:-1:stride]] + [1.0]))
+            cumulative = np.array([_ratio(c) for c in table[:-1:stride]] + [1.0])
+            return DrawLaw(cumulative, self.head_start)
         assert isinstance(self.curve, ApproximateCurve)
         return SurvivalLaw(self.curve.epsilon, _ratio(self.integers.D), self.scheme)
 

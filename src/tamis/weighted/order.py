@@ -115,7 +115,7 @@ def expected_kendall(law: Law, frequencies: npt.ArrayLike) -> float:
     lower = _Lower(law.width)
     score = pairs = 0.0
     for i, count, row in zip(values, counts, bands.rows(law, values), strict=True):
-        lower.move(int(i))
+        lower.move(int(i) + law.head_start)
         score += count * lower.score(row)
         pairs += count * lower.keys
         lower.add(row, count)
@@ -126,14 +126,14 @@ class _Lower:
     """The keys of all lower frequencies: how many of them are expected at each token."""
 
     def __init__(self, width: int) -> None:
-        self.frequency, self.keys, self.unreported, self.far = 0, 0.0, 0.0, 0.0
-        self.near = np.zeros(width)  # the last tokens up to ``frequency``; ``far``: all before
+        self.highest, self.keys, self.unreported, self.far = 0, 0.0, 0.0, 0.0
+        self.near = np.zeros(width)  # the last tokens up to ``highest``; ``far``: all before
 
-    def move(self, frequency: int) -> None:
-        step = min(frequency - self.frequency, len(self.near))
+    def move(self, highest: int) -> None:
+        step = min(highest - self.highest, len(self.near))
         self.far += self.near[:step].sum()
         self.near = np.append(self.near[step:], np.zeros(step))
-        self.frequency = frequency
+        self.highest = highest
 
     def score(self, row: Floats) -> float:
         """Concordant minus discordant pairs of one key with this row and each of the lower keys."""

@@ -22,12 +22,18 @@ def draw(mechanism: Mechanism, frequencies: Ints) -> Ints:
 
 
 def _from_table(mechanism: Mechanism, frequencies: Ints) -> Ints:
-    """Every key is looked at: token = frequency - D, one table for all frequencies."""
-    entries, stride = mechanism.draw
+    """Every key is looked at: token = frequency - D, one table for all frequencies.
+
+    With a head start the token of a key that occurs is higher by it.
+    """
+    (entries, stride), ahead = mechanism.draw, mechanism.head_start
     table, tokens = Table(entries[1:-1]), np.empty(len(frequencies), dtype=np.int64)
     for start in range(0, len(frequencies), CHUNK):
         part = frequencies[start : start + CHUNK]
         noise = table.reached(Words.draw(len(part)))
         np.subtract(part * stride if stride > 1 else part, noise, out=noise)
+        if ahead:
+            noise += ahead
+            noise[part < 1] = 0
         np.maximum(noise, 0, out=tokens[start : start + CHUNK])
     return tokens
