@@ -412,7 +412,7 @@ def row(law: list[int], frequency: int, ahead: int, tokens: int) -> list[int]:
 def test_no_unit_with_new_and_moved_keys_exceeds_the_bound(
     linear: list[tuple[int, int]], keys: int, elements: int, ahead: int, data: st.DataObject
 ) -> None:
-    """Real rows, whatever each key of the unit was before it came: brute force over all outcomes."""
+    """Real rows, whatever the keys of the unit were before it came: brute force over outcomes."""
     law = normed(log_concave(linear))
     epsilon = data.draw(st.fractions(Fraction(1, 2), 3, max_denominator=50))
     named = sum(law[: elements + ahead])
@@ -431,7 +431,13 @@ def test_no_unit_with_new_and_moved_keys_exceeds_the_bound(
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "keys", "elements"),
-    [(1.0, 1e-8, 2, 1), (1.0, 1e-8, 4, 1), (1.0, 1e-6, 10, 1), (0.1, 1e-8, 50, 1), (2.0, 1e-4, 5, 3)],
+    [
+        (1.0, 1e-8, 2, 1),
+        (1.0, 1e-8, 4, 1),
+        (1.0, 1e-6, 10, 1),
+        (0.1, 1e-8, 50, 1),
+        (2.0, 1e-4, 5, 3),
+    ],
 )
 def test_new_keys_and_moved_keys_may_each_spend_delta_and_hardly_less_is_spent(
     epsilon: float, delta: float, keys: int, elements: int

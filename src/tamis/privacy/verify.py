@@ -409,7 +409,8 @@ def new_and_moved(
     every = _sum([others, law], reach)
     fewer, most = (int(_excess(*one, total, fall) * (1 << _F)) for one in (others, every))
     moved = [min(fewer, bound) for bound in _moments(*law, x, keys - 1, total)] + [most]
-    return Fraction(max((n * named << _F - 128) + moved[keys - n] for n in range(keys + 1)), 1 << _F)
+    spent = max((n * named << _F - 128) + moved[keys - n] for n in range(keys + 1))
+    return Fraction(spent, 1 << _F)
 
 
 def _moments(mass: list[int], beyond: int, x: list[int], times: int, total: Fraction) -> list[int]:
@@ -419,9 +420,9 @@ def _moments(mass: list[int], beyond: int, x: list[int], times: int, total: Frac
     """
     one = 1 << _F
     bounds, fall = [0] + [one] * times, one * one // exp_bounds(total)[0] + 1
-    for t in (1, 3):
-        grown, fallen = [v**t >> _F * (t - 1) for v in x], (fall**t >> _F * (t - 1)) + 1
-        least = 0
+    for first in (1, 3):
+        t, least, places = first, 0, _F * (first - 1)
+        grown, fallen = [v**t >> places for v in x], (fall**t >> places) + 1
         while t <= 1 << 12 and least <= one:
             over = (m * (v + (v >> 100) + (1 << 20)) for m, v in zip(mass, grown, strict=True))
             each, least = (sum(over) >> _F) + 1, t**t * fallen // (t + 1) ** (t + 1) + 1
@@ -622,8 +623,10 @@ def check_draw(
     most, ahead = stride * elements, whole(rule["head_start"], CELLS // 10, least=0)
     shift = [0] * most  # the largest shift is the worst (section 7)
     pair, grid = (law + shift, shift + law), (epsilon, number(accounting["base"]), span, reach)
-    named = table[min(most + ahead, len(law))]
-    spent = new_and_moved(pair, named, keys, *grid) if ahead else grid_composition(pair, keys, *grid)
+    if ahead:
+        spent = new_and_moved(pair, table[min(most + ahead, len(law))], keys, *grid)
+    else:
+        spent = grid_composition(pair, keys, *grid)
     need(spent <= delta, "a unit spends more than is promised")
     return f"{keys} keys composed: a unit spends {decimals(spent / delta)} of delta"
 
