@@ -44,7 +44,7 @@ def ratios(points: Points) -> Any:
                 "ratio:Q",
                 title="times the plain GROUP BY",
                 scale=alt.Scale(type="log", domain=[0.8, _most(points)], nice=False),
-                axis=alt.Axis(values=[1, 2, 5, 10, 20, 50, 100]),
+                axis=alt.Axis(values=[1, 2, 5, 10, 20, 30, 50, 100]),
             ),
             color=alt.Color("Zipf:N", scale=_palette()),
             shape=alt.Shape("keys:N", title="keys are"),

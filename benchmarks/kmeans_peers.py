@@ -121,7 +121,10 @@ def found(google: Path | None) -> Iterator[Peers]:
         methods = {"diffprivlib": _peer(ready, "diffprivlib", place, None)}
         missing = []
         if google is None:
-            missing.append("Google's clustering: it is not on PyPI; give --google a checkout.")
+            missing.append(
+                "Google's clustering: it is not on PyPI; `.venv/bin/python -m "
+                "benchmarks.kmeans_peers --google CHECKOUT` compares with it."
+            )
         elif not (google / CLUSTERING / "clustering").is_dir():
             missing.append(f"Google's clustering: {google} has no {CLUSTERING / 'clustering'}.")
         else:

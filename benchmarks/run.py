@@ -97,6 +97,8 @@ class Run:
         """Say that everything was measured in one run, and drop what is measured no more."""
         command = "make bench-quick" if self.extent.quick else "make bench"
         took = f"All of it by `{command}` in {seconds / 60:.0f} minutes, on {_today()}. "
+        if left := [PARTS[name].title for name in PARTS if name not in names]:
+            took += f"Left out of a quick run: {', '.join(left)}. "
         titles = [PARTS[name].title for name in names]
         write(self.page, self._there().only(_head(took), titles))
 
@@ -170,13 +172,15 @@ def _head(took: str = "") -> str:
     return (
         f"# Results\n\n{took}Measured on {_machine()}. Times differ between machines and from run "
         "to run; a **ratio** is one to the plain GROUP BY of DuckDB of the same data, in the same "
-        "run."
+        "run. Where there are turns it is the median of the ratios of neighbours, which need not "
+        "be that of the medians that stand beside it."
     )
 
 
 def _machine() -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("duckdb", "pyspark", "pyarrow"))
-    cores = f"{os.cpu_count()} cores ({platform.machine()})"
+    memory = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB"
+    cores = f"{os.cpu_count()} cores ({platform.machine()}), {memory}"
     return f"{cores}, Python {platform.python_version()}, {libraries}"
 
 

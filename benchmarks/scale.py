@@ -187,8 +187,9 @@ _NOT_MEASURED = (
     "That is what computing takes on cores like these. Not measured, and on top of it: what spills "
     "to disk, the memory of an executor, the network (at 100 MB a second for each of "
     f"{CORES_THEN:,} cores, a TB takes {1e12 / 1e8 / CORES_THEN:.0f} seconds), more than {CORES} "
-    "cores, and very many partitions, each of which has to be started and has a file for others "
-    "to fetch from."
+    "cores, very many partitions, each of which has to be started and has a file for others to "
+    "fetch from, reading from storage that is far away, and partitions with ten times as many keys "
+    "and five times as many pairs as any above."
 )
 
 
@@ -209,6 +210,8 @@ def _point(stage: Stage, lines: Mapping[Name, Slopes], known: bool) -> dict[str,
 
 
 def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return "less than 1 s"
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,11 +63,13 @@ def spark(extent: Extent) -> Section:
         memory = table(_MEMORY_HEADS, _memory(path, Path(folder)))  # before there is a Java here
         frame = session(CORES, MEMORY).read.parquet(path)
         first = _first(frame, Path(folder))
-        rows = [_measured(case, frame, path, Path(folder)) for case in _cases(frame, extent)]
+        cases = _cases(frame, extent)
+        rows = [_measured(case, frame, path, Path(folder)) for case in cases]
+        named = len(tamis.release(path, **PROMISE))
     short = "; ".join(f"{row[0]}: {row[6].strip('*')} times" for row in rows)
     return Section(
         "Spark",
-        f"{_explained(keys)}\n\n{table(_HEADS, rows)}\n\n{first}\n\n{_MEMORY}\n\n{memory}",
+        "\n\n".join([_explained(keys, named, cases), table(_HEADS, rows), first, _MEMORY, memory]),
         short=f"a release of {ROWS:,} rows beside Spark's own groupBy, count and write: {short}.",
     )
 
@@ -87,7 +89,8 @@ def _first(frame: Any, place: Path) -> str:
     plain, mine = (run().seconds for run in runs)
     return (
         "The very first of a session, when Java has compiled nothing, and Python has not been "
-        f"started on the executors: groupBy {plain:.1f} s, and after it tamis (rows) {mine:.1f} s."
+        f"started on the executors: groupBy {plain:.1f} s, and after it, with what Java has "
+        f"compiled for that, tamis (rows) {mine:.1f} s."
     )
 
 
@@ -111,12 +114,14 @@ def _measured(case: Case, frame: Any, path: str, place: Path) -> tuple[str, ...]
     )
 
 
-def _explained(keys: int) -> str:
+def _explained(keys: int, named: int, cases: Sequence[Case]) -> str:
+    turns = [f"{case.warm} ({case.name})" for case in cases]
     return (
         f"{ROWS:,} rows, {keys:,} keys of text, {CORES} cores for everyone (Spark: "
-        f"local[{CORES}]), all four in turns, after some turns that do not count (of units, "
-        "none in a quick run); a ratio is the median of those of turns. groupBy: count, and write "
-        "Parquet (units: pairs of user and key, then counted by key). tamis: "
+        f"local[{CORES}]), all four in turns, after {', '.join(turns)} turns that do not count; a "
+        "ratio is the median of those of turns. groupBy: count, and write all keys as Parquet "
+        "(units: pairs of user and key, then counted by key). tamis, which writes those that are "
+        f"named, some {named:,} of rows: "
         "`tamis.release(...).save(...)`, or `tamis.release_folder`, which keeps what was drawn, "
         "sorts it and writes it with a digest. "
         "Units cost what the groupBy of "

@@ -55,7 +55,8 @@ def summaries(extent: Extent) -> Section:
     text = (
         f"{cells:,} rows, nearly all in cells of their own, of 2 * 10^12 cells; summaries of "
         f"100,000, epsilon 1. Plain: DuckDB's `COPY (SELECT home, work, count(*) GROUP BY home, "
-        f"work)` into a Parquet file. Medians of {REPEATS} turns.\n\n"
+        f"work)` into a Parquet file; *to one not written*: to the same GROUP BY, into a table in "
+        f"memory. Medians of {REPEATS} turns.\n\n"
     )
     text += table(heads, _by_method(cells))
     text += (

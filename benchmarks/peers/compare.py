@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -46,7 +46,7 @@ def peers(extent: Extent) -> Section:
     said = "".join(f"\n\nNot run: {what}." for what in absent)
     ours = tuple(OURS.methods.values())
     text = [
-        f"{TASK}\n\n{matrix(every, ours)}{said}",
+        f"{TASK}\n\n{matrix(every, ours)}\n\n{_versions(pythons)}{said}",
         notes(every, ours),
         f"{OVERVIEW}\n\n{overview(every, ours)}",
         EXPLAINED,
@@ -59,6 +59,12 @@ def peers(extent: Extent) -> Section:
         short(every, ours),
         "\n\n".join(parts),
     )
+
+
+def _versions(pythons: Mapping[Peer, str]) -> str:
+    """Of those that were run."""
+    pins = [pin for peer in PEERS if peer in pythons for pin in peer.packages if "==" in pin]
+    return f"Versions: {', '.join(pins).replace('==', ' ')}."
 
 
 def _pythons() -> tuple[dict[Peer, str], list[str]]:

@@ -13,10 +13,12 @@ from benchmarks.peers.verdicts import (
     DRAWN,
     ENOUGH,
     ERRORS,
+    MEMORY,
     NEAR,
     NEAR_KEYS,
     NOISE,
     PART,
+    SECONDS,
     SURE,
     VERDICTS,
     Standing,
@@ -46,7 +48,8 @@ _HEAD = (
     "(`tamis`), and once with the better of our two rows, which is another one from column to "
     "column. Of keys and errors the laws decide, where those of both are known: noise and "
     "threshold, and the true frequencies, give what is expected, without chance "
-    "(`benchmarks/peers/expected.py`); figures below are these. Level is then a difference of less "
+    "(`benchmarks/peers/expected.py`); figures in this list are these, and the tables after it "
+    "are what the runs gave, with chance in them. Level is then a difference of less "
     f"than {NEAR:.1%}, or {NEAR_KEYS:g} keys. The runs check the laws: where keys, or errors of "
     f"named keys, are more than {AWAY} standard errors and {PART:.0%} from what a law expects, it "
     "is said below that it does not fit, and runs decide. So they do where a law is not known. By "
@@ -134,7 +137,7 @@ def _cells(standings: Sequence[Standing]) -> str:
 
 def _cell(one: Standing) -> str:
     theirs, ours = one.figures
-    return f"{counted(one.ours.asked.bound, 'key')} ({theirs:.3g}, ours {ours:.3g})"
+    return f"{counted(one.ours.asked.bound, 'key')} ({theirs:.4g}, ours {ours:.4g})"
 
 
 def _names_only(column: str, cases: Sequence[Sequence[Result]], ours: Ours) -> str:
@@ -145,10 +148,14 @@ def _names_only(column: str, cases: Sequence[Sequence[Result]], ours: Ours) -> s
         before += bool(mine and bare and verdict(column, mine, bare) == "behind")
     if not before:
         return ""
-    return (
-        f" In {before}, a library that says names only is before ours: it is given counts, and "
-        "enforces no bound."
-    )
+    return f" In {before} of {len(cases)}, one that says names only is before ours: {_bare(column)}"
+
+
+def _bare(column: str) -> str:
+    """Why."""
+    if column in (SECONDS, MEMORY):
+        return "it is given counts, and enforces no bound."
+    return "it spends nothing on counts, or its Gaussian threshold is told all of delta."
 
 
 def _bought(trades: Sequence[tuple[int, str]]) -> list[str]:

@@ -50,18 +50,15 @@ def short(results: Sequence[Result], ours: Sequence[str]) -> str:
             standings(column, cases, which, rows) for which in (rows.every, (rows.default,))
         )
         if better:
-            words, alone = _few_words(better), counts_of(default)
-            told.append(
-                f"{column}: {words}"
-                + (f" (the default call alone: {alone})" if alone != counts_of(better) else "")
-            )
+            alone, both = (_behind(some) for some in (default, better))
+            more = f" (the default call alone: behind in {alone})" if alone != both else ""
+            told.append(f"*{column}* {counts_of(better)}{more}")
     if not told:
         return NOBODY
-    text = "; ".join(told)
     return (
         "at the same guarantee, the better of two calls of tamis beside the best of the other "
-        f"libraries that count, by data set and bound. {text[0].upper()}{text[1:]}. Where it is "
-        "behind, and why, is said there."
+        f"libraries that count, by data set and bound: {'; '.join(told)}. Behind whom, and why, "
+        "is said there."
     )
 
 
@@ -90,19 +87,10 @@ def _each(these: Sequence[Standing]) -> str:
     return ", ".join(f"{verdict} in {some}" for verdict, some in many if some)
 
 
+def _behind(these: Sequence[Standing]) -> int:
+    return sum(one.verdict == "behind" for one in these)
+
+
 def counts_of(these: Sequence[Standing]) -> str:
     """How often each verdict is given."""
     return f"{_each(these)} of {len(these)}"
-
-
-def _few_words(these: Sequence[Standing]) -> str:
-    """The same, and whom ours is behind."""
-    behind = [one.other.asked.method for one in these if one.verdict == "behind"]
-    whom = " or ".join(map(_without_comma, dict.fromkeys(behind)))
-    return counts_of(these).replace("behind in", f"behind {whom} in")
-
-
-def _without_comma(method: str) -> str:
-    """In a list: OpenDP (Gaussian)."""
-    library, _, noise = method.partition(", ")
-    return f"{library} ({noise})" if noise else library

@@ -92,7 +92,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("where", [w for ways in REFUSED.values() for w in ways], ids=repr)
 def test_what_looks_elsewhere_or_says_more_is_refused(where: str) -> None:
-    with pytest.raises(tamis.InvalidInput, match=r"^(where|data has no column) .*\.$"):
+    with pytest.raises(tamis.InvalidInput, match=r"^(where|data has no column) .*[.?]$"):
         check_condition(where, COLUMNS)
 
 

@@ -222,6 +222,26 @@ def test_filters_of_a_frame_look_at_every_row_too(session: Any, tmp_path: Path) 
     assert session.conf.get("spark.sql.parquet.filterPushdown") == "true"
 
 
+def test_filters_of_what_is_cached_look_at_every_row_too(session: Any) -> None:
+    """One row of another person does not decide whether thousands count."""
+    many = "SELECT 'many' AS k, double('NaN') AS x FROM range(50)"
+    name = "spark.sql.inMemoryColumnarStorage.partitionPruning"
+    before = session.conf.get(name)
+    with Spark(session=session) as engine:
+        for more, found in (("1.0", {}), ("9.0", {("one",): 1})):
+            frame = session.sql(f"{many} UNION ALL SELECT 'one', double({more})").coalesce(1)
+            cached = frame.cache()
+            assert cached.count() == 51
+            try:
+                rows, asked = cached.where("x > 5"), Request(("k",))
+                assert counts(engine, rows, asked) == {("many",): 50, **found}
+                numbers = engine.numbers(rows.selectExpr("1 AS one"), ["one"])
+                assert numbers.shape == (50 + len(found), 1)
+            finally:
+                cached.unpersist()
+    assert session.conf.get(name) == before
+
+
 def test_floats_of_a_view_are_compared_row_by_row(tmp_path: Path) -> None:
     pq.write_table(FLOATS, tmp_path / "floats.parquet")
     path = str(tmp_path / "d.duckdb")

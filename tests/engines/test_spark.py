@@ -106,7 +106,8 @@ def test_what_is_wrong_is_refused_before_a_budget_is_charged(frame: Any, tmp_pat
     wrong: dict[str, dict[str, Any]] = {
         "no column 'w'": {"key": "w"},
         "where may not use log on Spark": {"key": "q", "where": "log(u) > 1"},
-        "where may not use rand": {"key": "q", "where": "rand() < 0.5"},
+        "where may not use random": {"key": "q", "where": "random() < 0.5"},
+        "where uses rand, and there is no such": {"key": "q", "where": "rand() < 0.5"},
         "fails on some row": {"key": "q", "where": "CAST(q AS INTEGER) > 3"},
         "table is for DuckDB": {"key": "q", "table": "events"},
     }

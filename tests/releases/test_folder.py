@@ -15,7 +15,7 @@ import pytest
 import tamis
 from tamis.privacy import randomness
 from tamis.privacy.ledger import open_ledger
-from tamis.releases.folder import make, place, writing
+from tamis.releases.folder import filing, make, place, writing
 from tamis.releases.folder.reading import _files
 from tests.sources import Forbidden
 from tests.sparks import EVENTS, PROMISE
@@ -116,6 +116,41 @@ def test_files_of_a_folder_are_in_the_order_of_their_numbers(tmp_path: Path) -> 
 
 
 SLOW = pytest.mark.slow
+
+
+FOLLOWING = 200  # more keys than are named, each of which is far from being so
+
+
+def ends(folder: Path, key: str) -> list[tuple[int, str]]:
+    """How many rows each file has, and its first key."""
+    tables = [pq.read_table(path) for _, path in _files(folder)]
+    return [(len(table), table[key][0].as_py()) for table in tables]
+
+
+def test_where_files_end_is_told_by_what_is_named_and_by_nothing_else(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the order of the input, nor what is not named, nor in how many parts it comes."""
+    monkeypatch.setattr(filing, "ROWS", 7)
+    named = "sequence(0, 999 + 1000 * id)"  # never in another order than that of id
+    many = session.range(40).selectExpr("format_string('key %02d', id) AS k", f"explode({named})")
+    rare = session.range(FOLLOWING).selectExpr("concat('rare ', id) AS k")
+    whole = many.select("k").repartition(3).unionByName(rare)
+    inputs = {
+        "as it is": many.select("k"),
+        "with others": whole,
+        "backwards": whole.orderBy("k", ascending=False).coalesce(2),
+        "in parts": whole.repartition(11),
+    }
+    found = []
+    for name, frame in inputs.items():
+        made = tamis.release_folder(frame, tmp_path / name, key="k", **PROMISE)
+        keys = [f"key {n:02}" for n in reversed(range(40))]
+        assert tamis.open(tmp_path / name).to_arrow()["k"].to_pylist() == keys
+        assert made.top(3).to_pydict()["k"] == keys[:3]
+        found.append(ends(tmp_path / name, "k"))
+    assert found[0] == [(7, f"key {n:02}") for n in (39, 32, 25, 18, 11)] + [(5, "key 04")]
+    assert found == found[:1] * 4
 
 
 @pytest.mark.parametrize(
@@ -319,6 +354,7 @@ import tamis
 frame = session.range(40_000).selectExpr("id % 400 AS k")
 tamis.release_folder(frame, "r", key="k", epsilon=1.0, delta=1e-9)
 print(len(tamis.open("r")))
+print("finished", file=sys.stderr, flush=True)  # what a server says as it ends is not of this
 """
 
 
@@ -337,4 +373,4 @@ def test_a_session_of_ones_own_logs_no_errors_of_a_release_that_succeeds(
     )
     assert done.stdout.splitlines()[-1:] == ["400"], done.stderr
     for sign in ("FileStreamSink", "NotFoundException", "\tat ", "Traceback"):
-        assert sign not in done.stderr
+        assert sign not in done.stderr.split("finished")[0]

@@ -426,6 +426,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "where: closing": ({"where": "1=1) --"}, "not a condition"),
     "where: subquery": ({"where": "word IN (SELECT 'canary')"}, "subquery"),
     "where: aggregate": ({"where": "count(*) > 1"}, "may not use count_star"),
+    "where: no function": ({"where": "lenght(q) > 1"}, "no such function. Did you mean 'length'"),
     "where: two statements": ({"where": "true; SELECT 1"}, "not a condition"),
     "where: types": ({"where": "user > 'canary'"}, "where"),
     "where: fails": ({"where": "word::INTEGER > 1"}, "a cast .* in where=.* fails on some row"),

@@ -13,7 +13,7 @@ from tamis.cli.failures import Failed
 from tamis.cli.streams import STANDARD
 from tamis.privacy.errors import BadData, InvalidInput
 from tamis.privacy.verify import Refused
-from tamis.releases.writing import in_folder
+from tamis.releases.writing import in_folder, unfinished
 
 EXAMPLES = """Examples:
   tamis verify release.parquet
@@ -67,6 +67,8 @@ def _start(path: str) -> bytes:
     try:
         with Path(path).open("rb") as file:
             return file.read(len(_PARQUET))
+    except IsADirectoryError:
+        raise unfinished(path) from None
     except OSError as error:
         raise BadData(f"{path!r} cannot be read: {error.strerror}.") from None
 

@@ -117,6 +117,9 @@ def _nodes(tree: object) -> Iterator[dict[str, Any]]:
 
 def _check_function(node: dict[str, Any]) -> None:
     name = str(node["function_name"]).lower()
+    if not node.get("schema") and name not in _functions(every=True) and name.isidentifier():
+        hint = meant(name, _functions())
+        raise InvalidInput(f"where uses {name}, and there is no such function.{hint}")
     if node.get("schema") or node.get("catalog") or name not in _functions():
         raise InvalidInput(
             f"where may not use {name}: a condition looks at one row, and says the same of it "
@@ -125,19 +128,22 @@ def _check_function(node: dict[str, Any]) -> None:
 
 
 @cache
-def _functions() -> frozenset[str]:
-    """Functions of single rows that come with DuckDB and do not depend on chance or state.
+def _functions(every: bool = False) -> frozenset[str]:
+    """Functions of single rows that come with DuckDB and do not depend on chance or state; or all.
 
     That a function of tables has the same name, such as ``repeat``, does not matter: a condition
     cannot call it. Macros are left out if they ask tables, or call what is left out here.
     """
     with duckdb.connect() as database:
-        found = database.execute(
-            "SELECT function_name FROM duckdb_functions() WHERE internal GROUP BY function_name "
+        of_rows = (
             "HAVING bool_or(function_type IN ('scalar', 'macro'))"
             " AND NOT bool_or(function_type IN ('aggregate', 'window')"
             " OR coalesce(stability, '') = 'VOLATILE'"
             f" OR regexp_matches(coalesce(macro_definition, ''), '{_MACROS_REFUSED}', 'i'))"
+        )
+        found = database.execute(
+            "SELECT function_name FROM duckdb_functions() WHERE internal GROUP BY function_name "
+            + ("" if every else of_rows)
         ).fetchall()
     return frozenset(str(name).lower() for (name,) in found)
 

@@ -68,10 +68,11 @@ def check_limits(memory: str | None, threads: int | None) -> int | None:
     if memory is None and threads is None:
         return None
     database = connected(memory, threads)
-    try:
-        return None if memory is None else _memory_of(database)
-    finally:
-        database.close()
+    found = None if memory is None else attempt(lambda: _memory_of(database), duckdb.Error)
+    database.close()
+    if isinstance(found, Exception):
+        raise InvalidInput(f"memory={shown(memory)} is too little to begin with.")
+    return found
 
 
 def _memory_of(database: duckdb.DuckDBPyConnection) -> int:

@@ -17,7 +17,7 @@ from tamis.releases.clusters.about import CLUSTERS, AboutClusters, read_about_cl
 from tamis.releases.collected.about import COLLECTED, AboutCollected, read_about_collected
 from tamis.releases.digest import digest, json_text, type_in_words
 from tamis.releases.summary.about import SUMMARY, AboutSummary, read_about_summary
-from tamis.releases.writing import as_path, whole_file
+from tamis.releases.writing import as_path, unfinished, whole_file
 
 NAME = b"tamis"
 AnyAbout = About | AboutSummary | AboutCollected | AboutClusters
@@ -80,7 +80,7 @@ def read(path: str | Path) -> tuple[pa.Table, AnyAbout]:
     """The table and what the file says about itself; what does not fit together is refused."""
     if not as_path(path).is_file():
         if Path(path).is_dir():
-            raise BadData(f"{str(path)!r} is a folder, and holds no release that was finished.")
+            raise unfinished(path)
         raise BadData(f"there is no file {str(path)!r}; check the path.")
     try:
         table = pq.read_table(path, partitioning=None)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from tamis.privacy.errors import InvalidInput, shown
+from tamis.privacy.errors import BadData, InvalidInput, shown
 
 INSIDE = "_tamis"  # the folder in the folder of a release: what it says about itself
 
@@ -52,6 +52,11 @@ def as_path(path: object) -> Path:
 def in_folder(path: str | Path) -> bool:
     """Whether this is a release in a folder, which Spark has written."""
     return (as_path(path) / INSIDE).is_dir()
+
+
+def unfinished(path: str | Path) -> BadData:
+    """What to raise for a folder without one."""
+    return BadData(f"{str(path)!r} is a folder, and holds no release that was finished.")
 
 
 def _unwritable(path: str | Path, error: OSError) -> InvalidInput:

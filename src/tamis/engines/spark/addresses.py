@@ -36,12 +36,19 @@ def unread(error: Exception, paths: list[str]) -> BadData | EngineMissing:
     if condition_of(error) == "PATH_NOT_FOUND":
         what = repr(paths[0]) if len(paths) == 1 else f"one of {len(paths)} addresses"
         return BadData(f"Spark finds no file for {what}; check the path.")
+    kind = _kind(error)
+    if kind.startswith("PARQUET_TYPE_") or kind in ("UNSUPPORTED_TIME_TYPE", "UNSUPPORTED_TYPE"):
+        return BadData(
+            f"{paths[0]!r} has a column of a type that Spark does not read ({kind}), such as "
+            'moments with nanoseconds, times of day, UUIDs or intervals: take engine="duckdb", or '
+            "write that column in another type, or leave it out."
+        )
     if not separator:
         return BadData(
-            f"{paths[0]!r} cannot be read by Spark ({_kind(error)}): it is damaged, or no Parquet."
+            f"{paths[0]!r} cannot be read by Spark ({kind}): it is damaged, or no Parquet."
         )
     return BadData(
-        f"{paths[0]!r} cannot be read by Spark ({_kind(error)}); check the path, and "
+        f"{paths[0]!r} cannot be read by Spark ({kind}); check the path, and "
         "whether Spark has what it needs for such an address."
     )
 

@@ -84,17 +84,18 @@ class Spark:
     def count(self, data: Any, request: Request, table: str | None = None) -> Counted:
         """Read and check all of the data, and count its keys, or the pairs of units and keys."""
         asked = (*request.key, request.unit, request.count)
-        frame = self._begun(data, table, [name for name in asked if name is not None])
+        named = [name for name in asked if name is not None]
+        frame = self._begun(data, table, named, request.where)
         columns = Columns(request, frames.types_of(frame), nan="isnan({})")
         frames.check_unit(frame, request.unit)
         rows = frames.chosen(frame, request.where, columns.types)
-        named = run(lambda: frames.named_columns(rows, columns))
-        frames.check_same(named)
+        there = run(lambda: frames.named_columns(rows, columns))
+        frames.check_same(there)
         self.step("counting", 30)
         with frames.row_by_row(frame):
             if request.unit is not None:
-                return _Units(self, columns, named)
-            return _Elements(self, columns, named)
+                return _Units(self, columns, there)
+            return _Elements(self, columns, there)
 
     @guarded
     def numbers(
@@ -105,7 +106,7 @@ class Spark:
         table: str | None = None,
     ) -> SparkNumbers:
         """These columns of all rows, as floats that stay; refused if one is not finite."""
-        frame = self._begun(data, table, names)
+        frame = self._begun(data, table, names, where)
         types = frames.types_of(frame)
         wanted = Numbers(tuple(names), types, finite="abs({}) < 1e308")
         rows = frames.chosen(frame, where, types)
@@ -120,7 +121,7 @@ class Spark:
             self._session = session(self._threads, self._memory)
         return self._session
 
-    def _begun(self, data: Any, table: str | None, names: Sequence[str]) -> Any:
+    def _begun(self, data: Any, table: str | None, names: Sequence[str], where: str | None) -> Any:
         """The data, with these columns, in the place of what was counted before.
 
         It is a frame of a session whose executors have tamis.
@@ -130,7 +131,7 @@ class Spark:
         self.close()
         self._turn += 1
         self.step("reading", 0)
-        frames.check_there(data, table, names)
+        frames.check_there(data, table, names, where)
         there = self.session_of(data)
         frames.check_session(there)
         frame = frames.frame_of(there, data, names)

@@ -47,6 +47,12 @@ _SIGNED = {
     pa.binary_view(): pa.binary(),
 }
 _PARQUET = (".parquet", ".pq")
+# what settles a filter for rows that are not looked at
+_BY_STATISTICS = (
+    "parquet.filterPushdown",
+    "orc.filterPushdown",
+    "inMemoryColumnarStorage.partitionPruning",
+)
 _ASCII = r"^[\t-\r -~]*$"
 _RETAIN = "spark.sql.retainGroupColumns"
 _FILE = re.compile(r"^file:(//)?(?=/[^/])")
@@ -54,8 +60,12 @@ _SIGNS = r"[*?\[\]{}]" if os.name == "nt" else r"[*?\[\]{}\\:]"
 _ODD = re.compile(_SIGNS + r"|[/\\][_.][^/\\]*$")  # in the name of a file that is there
 
 
-def check_there(data: Any, table: str | None, names: Sequence[str]) -> None:
+def check_there(
+    data: Any, table: str | None, names: Sequence[str], where: str | None = None
+) -> None:
     """Refuse what can be refused without Spark, which takes seconds to start."""
+    if where is not None:
+        check_condition(where)
     if table is not None:
         raise InvalidInput(
             "table is for DuckDB databases: read it with Spark, and give the DataFrame."
@@ -72,6 +82,8 @@ def check_there(data: Any, table: str | None, names: Sequence[str]) -> None:
         lost = [] if there is None else [name for name in names if name not in there]
         if lost:
             raise InvalidInput(unknown(lost[0], there or ()))
+        if where is not None and there is not None:
+            check_condition(where, there)
 
 
 def frame_of(session: Any, data: Any, exact: Sequence[str]) -> Any:
@@ -205,14 +217,14 @@ def check_session(session: Any) -> None:
 
 @contextmanager
 def row_by_row(frame: Any) -> Iterator[None]:
-    """While it is read, every row of a file is looked at, whatever statistics the file has of them.
+    """While it is read, every row is looked at, whatever statistics files and caches have of them.
 
     These leave NaN out, and have moments, days and text in other forms or orders than those in
     which Spark compares them, so that whether a row counts would be a matter of those beside it.
     """
     with ExitStack() as settings:
-        for kind in ("parquet", "orc"):
-            settings.enter_context(setting(frame, f"spark.sql.{kind}.filterPushdown", "false"))
+        for name in _BY_STATISTICS:
+            settings.enter_context(setting(frame, f"spark.sql.{name}", "false"))
         yield
 
 

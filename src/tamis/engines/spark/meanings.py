@@ -147,7 +147,8 @@ def _cut(name: str, least: int) -> Callable[..., Part]:
         from pyspark.sql import functions as f
 
         if any(
-            n.said is None or n.number < low for n, low in zip(numbers, (least, 0), strict=False)
+            n.said is None or not low <= n.number < _FAR
+            for n, low in zip(numbers, (least, 0), strict=False)
         ):
             raise refused(f"{name} with such numbers")
         return Part(getattr(f, name)(text.to("VARCHAR"), *(n.column for n in numbers)), "VARCHAR")
@@ -203,6 +204,7 @@ def _either(parts: Sequence[Part]) -> Part:
     return Part(f.when(parts[0].to("BOOLEAN"), yes).otherwise(no), common(parts[1:]))
 
 
+_FAR = 1 << 31  # from there on, Spark does not take a number for a place in a text
 _TEXT, _ANY_NUMBER = ("VARCHAR",), (*WHOLE_KINDS, *FLOAT_KINDS)
 _CLOCK = ("hour", "minute", "second")
 _FIELDS: dict[str, Callable[[Part], Part]] = {

@@ -67,11 +67,15 @@ class Folder:
 
 
 def in_order(rows: Any, names: list[str]) -> Any:
-    """The order of all releases."""
+    """In the order of all releases."""
+    return rows.orderBy(*order(names))
+
+
+def order(names: list[str]) -> list[Any]:
+    """The order of all releases, by quoted names of the keys."""
     from pyspark.sql import functions as f
 
-    ways = [f.desc("estimate"), f.desc("token"), *(f.asc_nulls_last(name) for name in names)]
-    return rows.orderBy(*ways)
+    return [f.desc("estimate"), f.desc("token"), *(f.asc_nulls_last(name) for name in names)]
 
 
 def digest_of(said: dict[str, Any]) -> str:

@@ -39,7 +39,7 @@ def release_folder(data: Any, folder: str | Path, **options: Any) -> Folder:
     if choice not in (None, "spark"):
         raise InvalidInput('a folder is written by Spark: leave out engine, or give "spark".')
     with bar(progress) as report, spark.Spark(memory, threads, report) as engine:
-        check_there(data, options.get("table"), ())
+        check_there(data, options.get("table"), (), options.get("where"))
         session = engine.session_of(at_rest(data) if is_frame(data) else data)
         place = Place(session, folder)
         staying = _Staying(engine, _once(session), place)
@@ -73,7 +73,7 @@ def _once(session: Any) -> Callable[[Any], Any]:
     if files:
         tried("use spark.checkpoint.dir", lambda: session.range(1).checkpoint())
         return lambda frame: frame.checkpoint()
-    if session.conf.get("spark.speculation", "false").lower() == "true":
+    if session.conf.get("spark.speculation", "false").strip().lower() == "true":
         raise InvalidInput(
             "this Spark may run a task twice at once (spark.speculation), and which of two draws "
             "is kept must be settled: set spark.checkpoint.dir to a place that is not public."

@@ -11,10 +11,9 @@ import pyarrow as pa
 from tamis.engines.spark.work import Batches, gathered
 from tamis.releases.about import About
 from tamis.releases.digest import json_text, lines_of, type_in_words
-from tamis.releases.folder.folder import Folder, digest_of, in_order
+from tamis.releases.folder.filing import filed
+from tamis.releases.folder.folder import Folder, digest_of
 from tamis.releases.folder.place import Place
-from tamis.sampling.arrow import quoted
-from tamis.sampling.attempt import attempt
 from tamis.sampling.executors import checked
 from tamis.sampling.spark import setting
 from tamis.weighted.plan import Plan
@@ -30,19 +29,16 @@ def written(drawn: Any, about: About, place: Place) -> Folder:
     key = list(about.key)
     call = checked(partial(_completed, names=key, plan=about.plan))
     rows = drawn.mapInArrow(call, _schema(drawn, key))
-    ordered = in_order(rows, [quoted(name) for name in key]).persist()
-    try:
+    with filed(rows, key) as files:
         with setting(drawn, *_MICROS), setting(drawn, *_PLAIN_DAYS):
-            writer = _one_file_each(ordered.write).option("compression", "zstd")
+            writer = _one_file_each(files.write).option("compression", "zstd")
             writer.mode("append").parquet(place.path)  # into what was taken
-        parts = _digests(ordered).collect()
+        parts = _digests(files).collect()
         empty = rows.limit(0).toArrow()
         types = [type_in_words(kind) for kind in empty.schema.types[: len(key)]]
         said = about.describe() | {"types": types, "parts": _listed(parts)}
         said |= {"digest": digest_of(said)}
         place.say(json_text(said).decode())
-    finally:
-        attempt(ordered.unpersist, Exception)
     return Folder(place.path, about, str(said["digest"]), drawn.sparkSession)
 
 
@@ -74,11 +70,11 @@ def _completed(batches: Batches, names: list[str], plan: Plan) -> Batches:
         yield from completed(plan, keys, tokens).to_batches()
 
 
-def _digests(ordered: Any) -> Any:
+def _digests(files: Any) -> Any:
     """The digest of the rows of each partition, which is written as a file."""
     from pyspark.sql import functions as f
 
-    marked = ordered.select("*", f.spark_partition_id())
+    marked = files.select("*", f.spark_partition_id())
     plain = marked.toDF(*(f"c{n}" for n in range(len(marked.columns))))  # Spark has its own dots
     return plain.mapInArrow(checked(_hashed), "part int, digest string")
 

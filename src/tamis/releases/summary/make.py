@@ -148,6 +148,9 @@ def summarize(
     all cells, and what is not published has the law of noising every cell. Everything that can be
     refused is refused before a draw, and before a budget is charged.
 
+    On Spark the methods filter, one-sided filter, threshold and filter-priority draw where the
+    cells are. For all others the cells that hold something come to the driver first.
+
     >>> import tamis, pyarrow as pa
     >>> trips = pa.table({"home": [17] * 900 + [4] * 40, "work": [3999] * 900 + [2] * 40})
     >>> area = tamis.Domain(home=4001, work=4001)
