@@ -99,8 +99,11 @@ class Run:
         took = f"All of it by `{command}` in {seconds / 60:.0f} minutes, on {_today()}. "
         if left := [PARTS[name].title for name in PARTS if name not in names]:
             took += f"Left out of a quick run: {', '.join(left)}. "
-        titles = [PARTS[name].title for name in names]
-        write(self.page, self._there().only(_head(took), titles))
+        there, place = self._there(), f", on {_machine()}."  # which the head says now
+        texts = {PARTS[name].title: there.sections[PARTS[name].title] for name in names}
+        for title, text in texts.items():
+            there = there.replaced(title, text.replace(place, ".", 1))
+        write(self.page, there.only(_head(took), list(texts)))
 
     def _section(self, name: str) -> tuple[Section, bool]:
         part = PARTS[name]

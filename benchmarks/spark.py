@@ -60,7 +60,7 @@ def spark(extent: Extent) -> Section:
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/events.parquet"
         keys = Events(ROWS, 1.2, text=True).write(path)
-        memory = table(_MEMORY_HEADS, _memory(path, Path(folder)))  # before there is a Java here
+        memory = table(_MEMORY_HEADS, _memory(path, Path(folder), extent))  # before there is a Java
         frame = session(CORES, MEMORY).read.parquet(path)
         first = _first(frame, Path(folder))
         cases = _cases(frame, extent)
@@ -138,9 +138,11 @@ _MEMORY = (
 )
 
 
-def _memory(path: str, place: Path) -> list[tuple[str, ...]]:
+def _memory(path: str, place: Path, extent: Extent) -> list[tuple[str, ...]]:
     """Each in a process of its own: one Java would keep what another run has made it take."""
-    frames = {"rows": ("frame", {}), "units, 4 keys each": (_PAIRS, UNITS)}
+    frames: dict[str, tuple[str, dict[str, Any]]] = {"rows": ("frame", {})}
+    if not extent.quick:
+        frames["units, 4 keys each"] = (_PAIRS, UNITS)
     plain = grouped(path, "key", str(place / "out.parquet"), cores=CORES)().megabytes
     rows = list[tuple[str, ...]]()
     for name, (frame, more) in frames.items():

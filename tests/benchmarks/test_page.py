@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +16,8 @@ from benchmarks.charts import _best, named_keys, ratios, slopes, times
 from benchmarks.events import Events
 from benchmarks.measure import Cost, alone, grouped, in_turns, watched
 from benchmarks.page import Chart, Page, Section, charts_of, read, rendered, table, write
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_ratio_is_the_median_of_the_ratios_of_turns() -> None:
@@ -110,6 +113,15 @@ def test_what_sections_come_to_stands_at_the_top_and_is_never_old(tmp_path: Path
         "## Fast\n\nMeasured.\n\n<!-- In short: 2.1 times. -->\n\na table\n\n"
         "## Plain\n\nMeasured.\n\nanother\n"
     )
+
+
+def test_the_figures_of_the_readme_are_those_of_the_page() -> None:
+    page, readme = ((ROOT / name).read_text() for name in ("benchmarks/results.md", "README.md"))
+    short = page.split("In short:")[1].split("\n## ")[0]
+    (told,) = (part for part in readme.split("\n\n") if "as long as the plain GROUP BY" in part)
+    figures = re.findall(r"\d+\.\d+", told)
+    assert len(figures) == 9
+    assert [figure for figure in figures if f" {figure} " not in short] == []
 
 
 def test_details_are_on_a_page_of_their_own(tmp_path: Path) -> None:

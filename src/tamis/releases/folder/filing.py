@@ -19,11 +19,11 @@ _ROW = (1 << 33) - 1  # the places of Spark's row numbers that count within a pa
 
 
 @contextmanager
-def filed(rows: Any, key: list[str]) -> Iterator[Any]:
-    """The rows in partitions of which each is a file, for as long as they are needed."""
+def filed(rows: Any, key: list[str], many: int) -> Iterator[Any]:
+    """So many rows in partitions of which each is a file, for as long as they are needed."""
     names = [quoted(name) for name in key]
     with ExitStack() as kept:
-        count = -(-rows.count() // ROWS)
+        count = -(-many // ROWS)
         if count > 1:
             ordered = _kept(in_order(rows, names), kept)
             rows = _numbered(ordered, count)

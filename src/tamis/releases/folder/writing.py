@@ -29,7 +29,7 @@ def written(drawn: Any, about: About, place: Place) -> Folder:
     key = list(about.key)
     call = checked(partial(_completed, names=key, plan=about.plan))
     rows = drawn.mapInArrow(call, _schema(drawn, key))
-    with filed(rows, key) as files:
+    with filed(rows, key, drawn.count()) as files:
         with setting(drawn, *_MICROS), setting(drawn, *_PLAIN_DAYS):
             writer = _one_file_each(files.write).option("compression", "zstd")
             writer.mode("append").parquet(place.path)  # into what was taken
