@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -342,6 +343,8 @@ def test_draws_that_are_lost_are_an_error_and_no_new_draws(
         tamis.open(tmp_path / "r")
 
 
+# Spark's server may say so of an answer that it has sent, on a machine with much to do
+CANCELLED = re.compile(r"^.*SQLSTATE: HY109\n(\s+at .*\n)+", re.MULTILINE)
 OWN = """
 import os, sys
 os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -372,5 +375,6 @@ def test_a_session_of_ones_own_logs_no_errors_of_a_release_that_succeeds(
         cwd=tmp_path,
     )
     assert done.stdout.splitlines()[-1:] == ["400"], done.stderr
+    said = CANCELLED.sub("", done.stderr.split("finished")[0])
     for sign in ("FileStreamSink", "NotFoundException", "\tat ", "Traceback"):
-        assert sign not in done.stderr.split("finished")[0]
+        assert sign not in said
