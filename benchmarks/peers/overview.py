@@ -14,8 +14,9 @@ from tamis.privacy.errors import counted
 
 FEW = 5  # runs, below which a figure is marked with their number
 OVERVIEW = (
-    "Ours, and the best of the other libraries that count, which is another one from table to "
-    f"table; figures from fewer than {FEW} runs say how many:"
+    "What the runs gave, with chance in it (who is first is decided by the laws above): ours, and "
+    "the best of the other libraries that count, which is another one from table to table; figures "
+    f"from fewer than {FEW} runs say how many:"
 )
 
 

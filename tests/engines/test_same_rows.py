@@ -237,6 +237,15 @@ def test_filters_of_what_is_cached_look_at_every_row_too(session: Any) -> None:
                 assert counts(engine, rows, asked) == {("many",): 50, **found}
                 numbers = engine.numbers(rows.selectExpr("1 AS one"), ["one"])
                 assert numbers.shape == (50 + len(found), 1)
+                again = rows.cache()  # it is planned now, with the settings of now
+                with pytest.raises(tamis.InvalidInput, match="cached behind a filter"):
+                    engine.count(again, asked)
+                with pytest.raises(tamis.InvalidInput, match="cached behind a filter"):
+                    engine.numbers(again, ["x"])
+                again.unpersist()
+                whole = cached.where("k <> 'x' AND x IS NOT NULL").cache()  # statistics know these
+                assert counts(engine, whole, asked) == {("many",): 50, ("one",): 1}
+                whole.unpersist()
             finally:
                 cached.unpersist()
     assert session.conf.get(name) == before

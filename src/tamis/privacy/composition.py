@@ -169,11 +169,18 @@ def _best_step(epsilon: float, delta: float, k: int) -> tuple[float, float]:
     grid = np.geomspace(low, high, 60)
     best = int(np.argmin([half(s) for s in grid]))
     around = (grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)])
-    found = scipy.optimize.minimize_scalar(
-        half, bounds=around, method="bounded", options={"xatol": 1e-12}
-    ).x
-    step = min((float(found), float(grid[best])), key=half)
+    step = float(grid[best])
+    if around[0] < around[1]:
+        found = scipy.optimize.minimize_scalar(
+            half, bounds=around, method="bounded", options={"xatol": 1e-12}
+        ).x
+        step = min((float(found), step), key=half)
     delta0 = given(step) * (1 - _TIGHTER)
+    if delta0 <= 0:
+        raise InvalidInput(
+            f"delta is {delta:.3g}: too small to be divided among {k:,} keys in floating point; "
+            "take a larger delta or fewer keys."
+        )
     while verify.optimal_composition(exactly(step), exactly(delta0), k, exactly(epsilon)) > exactly(
         delta
     ):
@@ -237,8 +244,11 @@ def _table_length(guarantee: Guarantee) -> float:
 
 def _best_gaussians(guarantee: Guarantee) -> list[GaussianCurve]:
     """Those with which one half is reached first: of all, and of those without a head start."""
-    options = [_shared(guarantee, float(share)) for share in np.linspace(0.02, 0.98, 49)]
+    shares = map(float, np.linspace(0.02, 0.98, 49))
+    options = list(filter(None, (_shared(guarantee, share) for share in shares)))
     plain = len(options)
+    if not options:
+        return []
     if 1 < guarantee.keys_per_unit <= _AHEAD_KEYS:
         options += filter(None, (_ahead(guarantee, start) for start in _HEAD_STARTS))
     mu, delta0, start = np.array([(c.mu, c.delta, c.head_start) for c in options]).T
@@ -251,13 +261,14 @@ def _best_gaussians(guarantee: Guarantee) -> list[GaussianCurve]:
     return [options[n] for n in sorted({best, first}, reverse=True)]
 
 
-def _shared(guarantee: Guarantee, share: float) -> GaussianCurve:
+def _shared(guarantee: Guarantee, share: float) -> GaussianCurve | None:
     """A share of delta is for the gift, which a key needs that is new, and the rest for moves."""
     k, m, epsilon = guarantee.keys_per_unit, guarantee.elements_per_key, guarantee.epsilon
     gift = -math.expm1(math.log1p(-guarantee.delta * share) / k)
     mu = gaussian_mu(epsilon, guarantee.delta * (1 - share))
     mu /= m * math.sqrt(k)
-    return GaussianCurve(mu, _first_gift(mu, gift, m))
+    delta0 = _first_gift(mu, gift, m)
+    return GaussianCurve(mu, delta0) if delta0 else None
 
 
 def _ahead(guarantee: Guarantee, start: int) -> GaussianCurve | None:
@@ -271,7 +282,10 @@ def _ahead(guarantee: Guarantee, start: int) -> GaussianCurve | None:
         mu = gaussian_mu(epsilon, moves) / (m * math.sqrt(k))
         if start * mu > _FAR:
             return None
-        curve = GaussianCurve(mu, _first_gift(mu, guarantee.delta / k, m + start), start)
+        delta0 = _first_gift(mu, guarantee.delta / k, m + start)
+        if not delta0:
+            return None
+        curve = GaussianCurve(mu, delta0, start)
         gift = _after(curve, m)
         moves = guarantee.delta - k * gift
         if moves < guarantee.delta / 4 or gift < 2.0**-100:
@@ -280,16 +294,18 @@ def _ahead(guarantee: Guarantee, start: int) -> GaussianCurve | None:
 
 
 def _first_gift(mu: float, gift: float, m: int) -> float:
-    """delta0 such that m elements are given away with probability ``gift``: h^m(0) = gift."""
+    """delta0 such that m elements are given away with probability ``gift``: h^m(0) = gift.
+
+    0 if m elements are too far apart for that, whatever delta0 is.
+    """
     if m == 1:
         return gift
 
     def excess(log_delta: float) -> float:
         return math.log(_after(GaussianCurve(mu, math.exp(log_delta)), m)) - math.log(gift)
 
-    return math.exp(
-        scipy.optimize.brentq(excess, math.log(gift) - math.log(m) - 60, math.log(gift))
-    )
+    low, high = math.log(gift) - math.log(m) - 60, math.log(gift)
+    return 0.0 if excess(low) > 0 else math.exp(scipy.optimize.brentq(excess, low, high))
 
 
 def _after(curve: GaussianCurve, steps: int) -> float:

@@ -620,6 +620,7 @@ def check_draw(
     span, reach = whole(accounting["span"], 5000), whole(accounting["reach"], 15_000)
     few = keys <= 10_000 and stride * elements <= CELLS // 10
     need(few, "a unit has too many keys or elements for a grid")
+    need("head_start" in rule, "it is not said which head start a key has")
     most, ahead = stride * elements, whole(rule["head_start"], CELLS // 10, least=0)
     shift = [0] * most  # the largest shift is the worst (section 7)
     pair, grid = (law + shift, shift + law), (epsilon, number(accounting["base"]), span, reach)

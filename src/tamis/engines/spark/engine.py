@@ -91,6 +91,7 @@ class Spark:
         rows = frames.chosen(frame, request.where, columns.types)
         there = run(lambda: frames.named_columns(rows, columns))
         frames.check_same(there)
+        frames.check_kept(there)
         self.step("counting", 30)
         with frames.row_by_row(frame):
             if request.unit is not None:
@@ -110,6 +111,7 @@ class Spark:
         types = frames.types_of(frame)
         wanted = Numbers(tuple(names), types, finite="abs({}) < 1e308")
         rows = frames.chosen(frame, where, types)
+        frames.check_kept(rows)
         with frames.row_by_row(frame):
             return numbers(rows, wanted, self.keep)
 

@@ -53,6 +53,8 @@ _BY_STATISTICS = (
     "orc.filterPushdown",
     "inMemoryColumnarStorage.partitionPruning",
 )
+# such a filter in a plan, of numbers with a point or of parts of a second
+_SETTLED = re.compile(r"(?:PushedFilters: |InMemoryTableScan \[[^\]]*\], )\[[^\]]*\d\.\d")
 _ASCII = r"^[\t-\r -~]*$"
 _RETAIN = "spark.sql.retainGroupColumns"
 _FILE = re.compile(r"^file:(//)?(?=/[^/])")
@@ -281,6 +283,22 @@ def check_same(frame: Any) -> None:
             "data is drawn at random whenever it is computed (by rand(), uuid() or "
             "monotonically_increasing_id(), say; input_file_name() counts as such), and must be "
             "the same each time: write it down first, or use checkpoint()."
+        )
+
+
+def check_kept(frame: Any) -> None:
+    """Refuse what was cached behind a filter that statistics may have settled, where it is seen.
+
+    What is told to be cached follows the settings of that moment, and not those of `row_by_row`.
+    """
+    if not hasattr(frame, "_jdf"):  # Connect has no such thing
+        return
+    plan = attempt(lambda: frame._jdf.queryExecution().withCachedData().toString(), Exception)
+    if isinstance(plan, str) and _SETTLED.search(plan):
+        raise InvalidInput(
+            "data is cached behind a filter, which Spark settles by statistics that leave NaN and "
+            "parts of a second out, so that rows may be missing: unpersist() it, and cache what "
+            "comes before the filter, or give the condition as where."
         )
 
 

@@ -40,7 +40,7 @@ def refused(what: str) -> InvalidInput:
     """What to say of what is not known to mean the same to Spark."""
     return InvalidInput(
         f"where may not use {what} on Spark, which may mean another thing there: filter the "
-        "DataFrame before you give it."
+        'DataFrame before you give it, or take engine="duckdb".'
     )
 
 

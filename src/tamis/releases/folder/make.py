@@ -39,7 +39,7 @@ def release_folder(data: Any, folder: str | Path, **options: Any) -> Folder:
     if choice not in (None, "spark"):
         raise InvalidInput('a folder is written by Spark: leave out engine, or give "spark".')
     with bar(progress) as report, spark.Spark(memory, threads, report) as engine:
-        check_there(data, options.get("table"), (), options.get("where"))
+        check_there(data, options.get("table"), _names(options), options.get("where"))
         session = engine.session_of(at_rest(data) if is_frame(data) else data)
         place = Place(session, folder)
         staying = _Staying(engine, _once(session), place)
@@ -57,6 +57,14 @@ def release_folder(data: Any, folder: str | Path, **options: Any) -> Folder:
                 raise
             raise after_charge(error) from None
         return made
+
+
+def _names(options: dict[str, Any]) -> list[str]:
+    """The columns that are asked for, as far as they are names."""
+    key = options.get("key")
+    keys = [key] if isinstance(key, str) else key if isinstance(key, (list, tuple)) else []
+    asked = [*keys, options.get("unit"), options.get("count")]
+    return [name for name in asked if isinstance(name, str)]
 
 
 @guarded
