@@ -69,6 +69,7 @@ def test_what_is_neither_is_bad_data(tamis: Run, folder: Path) -> None:
     for name in ("words.csv", "nowhere.json", "odd", ".", "events.parquet"):
         ran = tamis("verify", name)
         assert (ran.code, ran.out, ran.err.count("\n")) == (4, b"", 1), name
+    assert "is a folder, and holds no release" in tamis("verify", ".").err
 
 
 def test_every_command_says_alike_of_parquet_that_is_no_release(tamis: Run) -> None:

@@ -135,6 +135,7 @@ CHOSEN: dict[str, str] = {
 }
 REFUSED: dict[str, str] = {
     "log(x) < 3": "log",
+    "left(s, 99999999999) = 'a'": "left with such numbers",
     "ln(x) < 3": "ln",
     "i ^ 2 = 4": r"\^",
     "i & 1 = 1": "&",

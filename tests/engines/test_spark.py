@@ -772,6 +772,27 @@ def test_columns_of_local_files_are_looked_for_without_spark(tmp_path: Path) -> 
     pq.write_table(EVENTS, tmp_path / "e.parquet")
     with pytest.raises(tamis.InvalidInput, match="no column 'Q'; its columns are: q, u"):
         check_there(str(tmp_path / "e.parquet"), None, ["Q"])
+    for where, said in (("w > 3", "no column 'w'"), ("lenght(q) > 3", "mean 'length'")):
+        with pytest.raises(tamis.InvalidInput, match=said):
+            check_there(str(tmp_path / "e.parquet"), None, [], where)
+        with pytest.raises(tamis.InvalidInput, match=said):
+            tamis.release_folder(tmp_path / "e.parquet", "x", key="q", where=where, **PROMISE)
+    with pytest.raises(tamis.InvalidInput, match="no column 'Q'"):
+        tamis.release_folder(tmp_path / "e.parquet", "x", key="Q", **PROMISE)
+
+
+def test_a_type_that_spark_does_not_read_is_named_as_the_reason(
+    session: Any, tmp_path: Path
+) -> None:
+    moments = pa.array([0] * len(EVENTS), pa.timestamp("ns"))
+    pq.write_table(EVENTS.append_column("t", moments), tmp_path / "e.parquet")
+    with pytest.raises(tamis.BadData, match=r"of a type that Spark does not read .* nanoseconds"):
+        Spark(session=session).count(str(tmp_path / "e.parquet"), Request(("q",)))
+
+
+def test_a_memory_in_which_nothing_fits_is_refused() -> None:
+    with pytest.raises(tamis.InvalidInput, match="memory='1KB' is too little"):
+        Spark(memory="1KB")
 
 
 def test_one_of_several_masters_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:

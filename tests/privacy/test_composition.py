@@ -165,6 +165,15 @@ def test_many_keys_that_no_curve_serves_are_refused_by_a_sentence(
         choose(Guarantee(epsilon, delta, 10_000, elements))
 
 
+@pytest.mark.parametrize("asked", [(500.0, 1e-9, 3, 100), (1e-4, 1e-30, 2, 1), (0.5, 1e-20, 10, 3)])
+def test_what_floats_cannot_divide_is_certified_or_refused_by_a_sentence(asked: Any) -> None:
+    try:
+        certificate = Mechanism(Guarantee(*asked), Everything()).certificate
+    except InvalidInput:
+        return
+    assert certificate.verify()
+
+
 @pytest.mark.parametrize("keys", [2, 10, 100])
 @pytest.mark.parametrize("delta", [1e-20, 1e-30, 1e-33, 1e-36, 1e-60, 1e-300])
 def test_a_tiny_delta_is_certified_or_refused_by_a_sentence(delta: float, keys: int) -> None:
