@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.integrate import simpson
+from scipy.special import ndtri
 
 import tamis
 from benchmarks import real
@@ -32,8 +33,11 @@ from benchmarks.peers.process import Done, Failed, Job, run
 from benchmarks.peers.results import Asked, Figure, Result, line, result_of
 from benchmarks.peers.standings import NOBODY, matrix, short
 from benchmarks.peers.verdicts import COLUMNS, NAMED, standing
+from tamis.privacy.composition import approximate, approximate_gaussian
 from tamis.privacy.curves import gaussian_delta, gaussian_mu
+from tamis.privacy.guarantee import Guarantee
 from tamis.weighted.mechanism import Tokens
+from tamis.weighted.selections import GaussianThreshold, LaplaceThreshold
 from tamis.weighted.tokens import draw
 
 PLAIN = Cost(0.5, 14.0)
@@ -560,3 +564,24 @@ def test_workers_need_nothing_that_peers_do_not_have() -> None:
             assert "import tamis" not in text
     shipped = {peer.script for peer in (OURS, *environments.PEERS)}
     assert shipped == {script.name for script in Path(environments.HERE).glob("with_*.py")}
+
+
+def test_the_table_of_the_guide_has_the_frequencies_of_every_curve() -> None:
+    """Where half of the keys are named, at epsilon 1 and delta 1e-6."""
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+
+    def row(name: str) -> list[int]:
+        (line,) = (line for line in guide.splitlines() if line.startswith(f"| {name} |"))
+        return [int(cell.strip(" *").replace(",", "")) for cell in line.split("|")[2:-1]]
+
+    keys = row("`keys_per_unit`")
+    for name, known in (("Laplace", LaplaceThreshold), ("Gaussian", GaussianThreshold)):
+        assert row(f"{name} noise and a threshold") == [known(1.0, 1e-6, k).half() for k in keys]
+    scales = [told(1.0, 1e-6, k).scale for k in keys]
+    ends = [1 - s * float(ndtri(one_of(1e-6, k))) for s, k in zip(scales, keys, strict=True)]
+    assert row("the same, each with all of delta") == [math.ceil(end) for end in ends]
+    guarantees = [Guarantee(1.0, 1e-6, k) for k in keys]
+    halves = [approximate(g).half for g in guarantees]
+    assert row("tamis, (epsilon, delta) curve") == halves
+    curves = [approximate_gaussian(g) for g in guarantees]
+    assert row("tamis, Gaussian curve") == [curve.half for curve in curves if curve]

@@ -81,19 +81,19 @@ class DrawLaw(Law):
 
     def reporting(self, frequency: npt.ArrayLike) -> Floats:
         i = np.asarray(frequency, dtype=np.int64)
-        place = np.clip(np.where(i > 0, i + self.head_start, 0), 0, self.width)
-        return np.asarray(self.cumulative[place])
+        if self.head_start:
+            i = np.where(i > 0, i + self.head_start, 0)
+        return np.asarray(self.cumulative[np.clip(i, 0, self.width)])
 
     def columns(self, tokens: npt.ArrayLike) -> Column:
         j = np.atleast_1d(np.asarray(tokens, dtype=np.int64))
         frequencies = j[:, None] - self.head_start + np.arange(self.width)
-        occurs = frequencies > 0
-        return Column(
-            frequencies,
-            self.reporting(frequencies),
-            np.where(occurs, self.cumulative[1:], 0.0),
-            np.where(occurs, self.cumulative[:-1], 0.0),
-        )
+        ends = (self.cumulative[1:], self.cumulative[:-1])
+        at_least, above = (np.broadcast_to(end, frequencies.shape) for end in ends)
+        if self.head_start:
+            occurs = frequencies > 0
+            at_least, above = at_least * occurs, above * occurs
+        return Column(frequencies, self.reporting(frequencies), at_least, above)
 
     def row(self, frequency: int) -> tuple[Ints, Floats]:
         highest = frequency + self.head_start

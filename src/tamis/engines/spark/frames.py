@@ -66,26 +66,24 @@ def check_there(
     data: Any, table: str | None, names: Sequence[str], where: str | None = None
 ) -> None:
     """Refuse what can be refused without Spark, which takes seconds to start."""
-    if where is not None:
-        check_condition(where)
     if table is not None:
         raise InvalidInput(
             "table is for DuckDB databases: read it with Spark, and give the DataFrame."
         )
-    paths = _paths_of(data)
+    paths, there = _paths_of(data), None
     if paths is None:
         if not is_frame(data):
             check_collected(data)
-        return
-    files = _files(paths)
-    if not _far(paths):
-        check_schemas(files)
-        there = names_of(files[0])
-        lost = [] if there is None else [name for name in names if name not in there]
-        if lost:
-            raise InvalidInput(unknown(lost[0], there or ()))
-        if where is not None and there is not None:
-            check_condition(where, there)
+    else:
+        files = _files(paths)
+        if not _far(paths):
+            check_schemas(files)
+            there = names_of(files[0])
+    lost = [] if there is None else [name for name in names if name not in there]
+    if lost:
+        raise InvalidInput(unknown(lost[0], there or ()))
+    if where is not None:
+        check_condition(where, there)
 
 
 def frame_of(session: Any, data: Any, exact: Sequence[str]) -> Any:
